@@ -52,11 +52,46 @@ def test_the_gradient_of_a_function_is_a_call_of_its_gradient_function():
     assert result(graph_def) == [3.0, 6.0]
 
 
-def test_the_gradient_of_a_function_without_a_gradient_function_is_left():
-    graph_def = graph_def_of(gradient_of_a_square)
-    del graph_def.library.gradient[:]
+def distance(call=lambda x: x):
+    """A function of the library without a gradient function: of two inputs, one of them of whole numbers."""
+
+    def function_of(x, n):
+        return tf.reduce_sum(tf.tanh(call(x)) * tf.cast(n, tf.float32))
+
+    return function.Defun(tf.float32, tf.int32, func_name="distance")(function_of)
+
+
+def gradient_of_a_distance(call=lambda x: x):
+    x = v1.placeholder(tf.float32, [2], "x")
+    tf.identity(tf.gradients(distance(call)(x, tf.constant([2, 3])), [x])[0], name="result")
+
+
+def test_a_function_without_a_gradient_function_is_given_one():
+    graph_def = graph_def_of(gradient_of_a_distance)
+    expected = result(graph_def)
+    call_gradient_functions(graph_def)
+    assert [node.op for node in graph_def.node].count("distance_symbolic_gradient") == 1
+    assert not any(node.op == "SymbolicGradient" for node in graph_def.node)
+    assert result(graph_def) == expected and expected != [0.0, 0.0]
+
+
+def test_the_gradient_of_a_function_that_calls_another_one_is_left():
+    @function.Defun(tf.float32)
+    def twice(x):
+        return 2.0 * x
+
+    graph_def = graph_def_of(lambda: gradient_of_a_distance(twice))
     call_gradient_functions(graph_def)
     assert [node.op for node in graph_def.node].count("SymbolicGradient") == 1
+
+
+def test_towers_that_call_a_function_without_a_gradient_function_train_as_their_port(tmp_path):
+    def build():
+        call, parts = distance(), split_batch()
+        losses = towers(lambda k: call(tf.matmul(parts[k], weights()), tf.constant([2, 3])))
+        return mean_of([tf.gradients(loss, [weights()])[0] for loss in losses])
+
+    assert_same(lifted(build, tmp_path), steps=3)
 
 
 def test_functions_have_no_devices_and_are_not_compiled():
