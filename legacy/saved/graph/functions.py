@@ -44,9 +44,11 @@ def call_gradient_functions(graph_def: GraphDef) -> None:
       graph_def: the graph; changed.
     """
     gradients = {one.function_name: one.gradient_func for one in graph_def.library.gradient}
-    called = {node.attr["f"].func.name for node in graph_def.node if node.op == "SymbolicGradient"}
+    differentiated = {node.attr["f"].func.name for node in graph_def.node if node.op == "SymbolicGradient"}
     known = {function.signature.name for function in graph_def.library.function}
-    for function in [one for one in graph_def.library.function if one.signature.name in called - gradients.keys()]:
+    for function in [
+        one for one in graph_def.library.function if one.signature.name in differentiated - gradients.keys()
+    ]:
         if not any(node.op in known for node in function.node_def) and not _takes_any_type(function):
             made = _gradient_function(function)
             graph_def.library.function.add().CopyFrom(made)
