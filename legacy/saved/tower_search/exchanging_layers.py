@@ -15,7 +15,11 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 
 def layers_behind_exchanges(
-    graph: Graph, masks: Mapping[str, int], labels: Mapping[str, int], weights: Collection[str]
+    graph: Graph,
+    masks: Mapping[str, int],
+    labels: Mapping[str, int],
+    weights: Collection[str],
+    members: Collection[str],
 ) -> tuple[set[str], set[str]]:
     """Finds the forward nodes of towers that depend on all towers' results, and continue a tower's own layers.
 
@@ -24,12 +28,14 @@ def layers_behind_exchanges(
       masks: {node: bit set}, as in `Towers`.
       labels: {node: tower number}.
       weights: names of the variables that are trained.
+      members: nodes that the losses are computed by.
 
     Returns:
       The nodes, and those beside them that have a tower's label and join several towers' results, such as a mean on
       the first tower's device; none where not every tower has layers with the same weights there.
     """
-    shared = [name for name in graph.order(labels) if _is_of_several(masks.get(name, 0)) and not is_gradient_op(name)]
+    forward = [name for name in graph.order(labels.keys() & set(members)) if not is_gradient_op(name)]
+    shared = [name for name in forward if _is_of_several(masks.get(name, 0))]
     used = [{name: weights_used(graph, name, weights) for name in shared if labels[name] == k} for k in _towers(labels)]
     read = [sorted(one for names in own.values() for one in names) for own in used]
     if not read or not read[0] or any(own != read[0] for own in read):

@@ -65,7 +65,9 @@ class TowerFlow:
         self._behind = set()
         masks, together = self._masks(labels, slices), {}
         if count > 1:
-            self._behind, joining = layers_behind_exchanges(self._graph, masks, labels, self._weights)
+            self._behind, joining = layers_behind_exchanges(
+                self._graph, masks, labels, self._weights, self._before_targets
+            )
             for name in [own for forward in joining for own in (forward, *self._backward.get(forward, []))]:
                 labels.pop(name, None)
             masks = self._masks(labels, slices) if self._behind else masks

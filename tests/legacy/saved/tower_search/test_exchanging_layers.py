@@ -25,9 +25,10 @@ TEXT = """
 LABELS = {"a0": 0, "a1": 1, "sum": 0, "mean": 0, "b0": 0, "b1": 1, "c0": 0, "c1": 1}
 
 
-def layers(text=TEXT, labels=LABELS):
+def layers(text=TEXT, labels=LABELS, left_out=()):
     masks = {"x0": 1, "x1": 1, "a0": 3, "a1": 5, **dict.fromkeys(["sum", "mean", "b0", "b1", "c0", "c1"], 7)}
-    return layers_behind_exchanges(graph_of(text), masks, labels, {"w", "v", "u"})
+    graph = graph_of(text)
+    return layers_behind_exchanges(graph, masks, labels, {"w", "v", "u"}, graph.nodes.keys() - set(left_out))
 
 
 def test_layers_with_the_same_weights_continue_their_towers_behind_the_mean_of_all():
@@ -47,6 +48,11 @@ def test_layers_with_the_same_weights_continue_their_towers_behind_the_mean_of_a
 def test_layers_that_not_every_tower_has_continue_none(second):
     labels = {name: tower for name, tower in LABELS.items() if "Neg" not in second or name != "b1"}
     assert layers(TEXT.replace("c1 = MatMul(b1, read)", second), labels) == (set(), set())
+
+
+def test_what_no_loss_is_computed_by_is_no_layer():
+    """An update op takes its weight, and the gradients of all towers; its name may have a number, too."""
+    assert layers(left_out=["c1"]) == (set(), set())
 
 
 def test_results_without_weights_behind_them_continue_no_tower():
