@@ -101,11 +101,9 @@ class ReplicatedOldGraph(OldGraphProgram):
         if names and self._job.replicas != self._plan.towers:
             described["set from the first and the last replica's results"] = listed(names, MOST_LISTED)
         if self._job.replicas != self._plan.towers and self._plan.towers > 1:
-            factors = listed(self._plan.factors_of_rates, MOST_LISTED)
+            factors = listed(self._plan.factors_of_towers, MOST_LISTED)
             described["constants"] = f"those of the graph, for {self._plan.towers} towers"
-            described["constants"] += (
-                f"; the factor {self._plan.towers} of learning rates ({factors})" if factors else ""
-            )
+            described["constants"] += f"; the factor {self._plan.towers} of {factors}" if factors else ""
         return described
 
     def load(self, state: State) -> None:

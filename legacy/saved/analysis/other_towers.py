@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.loss_scale import may_be_its_own, sizes_of_inputs
-from legacy.saved.analysis.other_numbers import changes_in_turn, doubted_factors, factors_of_rates
+from legacy.saved.analysis.other_numbers import changes_in_turn, doubted_factors, factors_of_towers
 from legacy.saved.analysis.values.update_sources import tower_of_op
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import parse_tensor_name
@@ -41,7 +41,7 @@ def describe_other_towers(context: Context, plan: Plan, further: Further) -> Non
     changed = [name for name in changed if not changes_in_turn.is_set_alike(plan, name, context.data)]
     read = changes_in_turn.read_in_training(plan, context.graph, context.state.reads) if plan.towers > 1 else set()
     plan.changed_beside = [name for name in changed if name not in read]
-    plan.factors_of_rates = factors_of_rates.factors_of_rates(plan, context.graph, context.imported)
+    plan.factors_of_towers = factors_of_towers.factors_of_towers(plan, context.graph, context.imported)
     in_turn = [name for name in changed if name in read]
     plan.own_number = next(_reasons(context, plan, further, in_turn, read, has_its_own), "")
 

@@ -65,10 +65,10 @@ def sentences(
             f"each tower changes {listed(plan.changed_beside, MOST_LISTED)} in turn; replicas of another number than "
             f"{plan.towers} make {plan.towers} changes all the same, by results of the first and the last of them"
         )
-    if plan.factors_of_rates:
-        ops = listed(plan.factors_of_rates, MOST_LISTED)
+    if plan.factors_of_towers:
+        ops = listed(plan.factors_of_towers, MOST_LISTED)
         yield (
-            f"learning rates have a factor of {plan.towers} ({ops}), which may be the number of towers: with replicas "
+            f"a factor of {plan.towers} in learning rates or losses ({ops}) may be the number of towers: with replicas "
             f"of another number it stays {plan.towers}"
         )
     yield from _of_overrides(analysed)

@@ -61,8 +61,8 @@ class Plan:
         that a single tower has; "" where it does.
       changed_beside: statistics and counters that each tower changes in turn, and that nothing trains by: replicas of
         another number change them as often as there are towers.
-      factors_of_rates: ops that multiply the learning rates, or the steps that they follow, by the number of towers, or
-        divide them by it: at another number the factor stays.
+      factors_of_towers: ops that multiply the losses, the learning rates, or the steps that they follow, by the number
+        of towers, or divide the latter by it: at another number the factor stays.
       updated: weights whose values after their update the gradients of the same run take.
       divided_loops: tensors inside of a tower's `while` loop that another tower takes, such as to differentiate it.
       own_batches: number of batches of the program's own data that the lift keeps, since made-up ones do not run.
@@ -94,7 +94,7 @@ class Plan:
     changed_beside: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     updated: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     divided_loops: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
-    factors_of_rates: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
+    factors_of_towers: List[str] = dataclasses.field(default_factory=list, metadata={OMIT_EMPTY: True})
     own_batches: int = dataclasses.field(default=0, metadata={OMIT_EMPTY: True})
     usual_batch: Optional[int] = dataclasses.field(default=None, metadata={OMIT_EMPTY: True})
 

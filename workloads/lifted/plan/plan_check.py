@@ -74,7 +74,7 @@ class _Checks:
         yield from self._tensors("tensors", plan.tensors)
         for name, kind in plan.tensors.items():
             yield from _type_problems(f"tensor {name!r}", kind.dtype, kind.shape or ())
-        yield from self._nodes("factors_of_rates", plan.factors_of_rates)
+        yield from self._nodes("factors_of_towers", plan.factors_of_towers)
         for phase in plan.phases:
             yield from self._phase_problems(phase)
 

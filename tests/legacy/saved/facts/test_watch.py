@@ -88,7 +88,7 @@ def warnings(
         unsafe=dict(unsafe),
         notes=list(notes),
         changed_beside=list(beside),
-        factors_of_rates=[],
+        factors_of_towers=[],
     )
     is_counter = set(counters).__contains__
     step = types.SimpleNamespace(

@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 import tensorflow as tf
 
-from legacy.saved.analysis.other_numbers.factors_of_rates import factors_of_rates
+from legacy.saved.analysis.other_numbers.factors_of_towers import factors_of_towers
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.report.page import inspect_graph
-from tests.legacy.saved.analysis.other_numbers.built import in_towers, lift_of, parts, results, variable
+from tests.legacy.saved.analysis.other_numbers.built import in_towers, lift_of, parts, results, trained, variable
 from tests.legacy.variants.programs import setup_of
 
 v1 = tf.compat.v1
@@ -45,17 +45,35 @@ def decayed(step):
         (lambda step, towers: decayed(step) * 4.0, [], 2),
         (lambda step, towers: decayed(step) * 2.0, [], 3),
         (lambda step, towers: 0.5 * (1.0 + tf.cos(decayed(step))), [], 2),  # half of it: a cosine's decay
+        (lambda step, towers: tf.multiply(0.0625, tf.cast(towers, tf.float32), name="counted"), ["counted"], 2),
         (lambda step, towers: tf.constant(0.0625 * towers), [], 2),  # the graph does not tell
     ],
 )
 def test_a_factor_of_as_many_as_there_are_towers_is_found(make_rate, factors, towers, tmp_path):
     plan = setup_of(lift_of(program(make_rate), towers, tmp_path / "program")).job.workload.plan
-    assert plan.factors_of_rates == factors
+    assert plan.factors_of_towers == factors
 
 
 def test_a_factor_of_one_rate_alone_is_a_ratio_of_rates(tmp_path):
     build = program(lambda step, towers: decayed(step) * 2.0, biases_alone=True)
-    assert not setup_of(lift_of(build, 2, tmp_path / "program")).job.workload.plan.factors_of_rates
+    assert not setup_of(lift_of(build, 2, tmp_path / "program")).job.workload.plan.factors_of_towers
+
+
+@pytest.mark.parametrize(
+    "make_loss, factors",
+    [
+        (lambda loss, tower: tf.multiply(loss, 2.0, name="twice"), ["tower_0/twice", "tower_1/twice"]),
+        (lambda loss, tower: tf.identity(0.25 * (2.0 * loss)), ["tower_0/mul", "tower_1/mul"]),
+        (lambda loss, tower: 0.25 * loss, []),
+        (lambda loss, tower: 2.0 * loss + tf.sqrt(loss), []),  # of a term, as any weight of it
+    ],
+)
+def test_a_factor_of_whole_losses_is_found(make_loss, factors, tmp_path):
+    def build(towers):
+        xs = parts(towers)
+        return trained(in_towers(towers, lambda tower: make_loss(tf.reduce_mean(results(xs[tower]) ** 2), tower)))
+
+    assert setup_of(lift_of(build, 2, tmp_path / "program")).job.workload.plan.factors_of_towers == factors
 
 
 @pytest.mark.parametrize("scaled", [True, False])
@@ -65,8 +83,13 @@ def test_page_and_verdict_name_the_factor_that_stays(scaled, tmp_path):
 
     out = lift_of(program(make_rate), 2, tmp_path / "program")
     watched = [row["what"] for row in inspect_graph(str(tmp_path / "program" / "graph.meta"), ["train"])["watch"]]
-    assert any("factor of 2 (scaled), which may be the number of towers" in text for text in watched) == scaled
-    text = "those of the graph, for 2 towers" + ("; the factor 2 of learning rates (scaled)" if scaled else "")
+    assert (
+        any(
+            "a factor of 2 in learning rates or losses (scaled) may be the number of towers" in text for text in watched
+        )
+        == scaled
+    )
+    text = "those of the graph, for 2 towers" + ("; the factor 2 of scaled" if scaled else "")
     for replicas, expected in ((4, text), (2, None)):
         setup = dataclasses.replace(setup_of(out, replicas), replicated=True)
         with setup.legacy_program() as towers:
@@ -78,6 +101,6 @@ def test_one_tower_has_no_number_of_towers(tmp_path):
         lift_of(program(lambda step, towers: decayed(step) * 2.0), 2, tmp_path / "program")
     ).job.workload
     imported = ImportedGraph(workload.graph)
-    assert len(factors_of_rates(workload.plan, workload.graph, imported)) == 1
+    assert len(factors_of_towers(workload.plan, workload.graph, imported)) == 1
     alone = dataclasses.replace(workload.plan, towers=1)
-    assert factors_of_rates(alone, workload.graph, imported) == []
+    assert factors_of_towers(alone, workload.graph, imported) == []
