@@ -172,8 +172,13 @@ def match_towers(
     one, tower = towers
     entering = set(cuts[one]) | set(cuts[tower])
     equal = tensor_matching.EqualTensors(context.graph, entering)
-    differences = []
+    differences, of_losses = [], []
     for phase in phases:
+        rows = [row for row in phase.divided.crossings.values() if one in row and tower in row]
+        # Python's sum() adds 0 to the first tower's gradient.
+        corresponding += [
+            (without_zero(context.graph, row[one]), without_zero(context.graph, row[tower])) for row in rows
+        ]
         if phase.losses:
             losses = (phase.losses[one], phase.losses[tower])
             whole = _whole_loss(context, phase, *losses)
@@ -182,14 +187,11 @@ def match_towers(
                 pairs = pairs[1:] or pairs
                 text = tensor_matching.difference(context.graph, losses[0].node, whole)
                 differences.append(f"{text}, which contains what another tower computes")
-            corresponding += pairs  # first: gradients may be added up in another order in another tower
-    for phase in phases:
-        rows = [row for row in phase.divided.crossings.values() if one in row and tower in row]
-        # Python's sum() adds 0 to the first tower's gradient.
-        corresponding += [
-            (without_zero(context.graph, row[one]), without_zero(context.graph, row[tower])) for row in rows
-        ]
-    match = tensor_matching.match_tensors(context.graph, corresponding, entering, context.random)
+            corresponding += pairs
+            of_losses += pairs
+    alone = tensor_matching.match_tensors(context.graph, of_losses, entering, context.random)
+    of_both = {other for other, first in alone.firsts.items() if other == first}
+    match = tensor_matching.match_tensors(context.graph, corresponding, entering, context.random, of_both)
     match.differences[:0] = differences
     return match
 

@@ -64,6 +64,7 @@ def match_tensors(
     corresponding: Sequence[tuple[TensorId, TensorId]],
     cuts: Collection[TensorId],
     random: Collection[str],
+    of_both: Collection[TensorId] = (),
 ) -> TensorMatch:
     """Matches two towers by the tensors from which corresponding tensors are made.
 
@@ -72,6 +73,7 @@ def match_tensors(
       corresponding: (tensor of the first tower, tensor of the other) that are known to correspond.
       cuts: tensors of either tower where data enter; nothing before them is compared.
       random: nodes that draw random numbers.
+      of_both: tensors, such as weights, that both towers' losses take in the same place.
 
     Returns:
       `TensorMatch`. A tensor or node that matches several keeps the first.
@@ -94,7 +96,7 @@ def match_tensors(
             result.parts[first] = other
         else:
             copied = _past_a_copy(graph, first, other) or _past_a_zero(graph, first, other)
-            todo += [copied] if copied else reversed(_match_nodes(graph, first, other, random, result))
+            todo += [copied] if copied else reversed(_match_nodes(graph, first, other, random, result, of_both))
     return result
 
 
@@ -154,9 +156,18 @@ class EqualTensors:
 
 
 def _match_nodes(
-    graph: Graph, first: TensorId, other: TensorId, random: Collection[str], result: TensorMatch
+    graph: Graph,
+    first: TensorId,
+    other: TensorId,
+    random: Collection[str],
+    result: TensorMatch,
+    of_both: Collection[TensorId],
 ) -> list[tuple[TensorId, TensorId]]:
-    """Compares the nodes of two tensors, adding to `result`; returns their corresponding inputs."""
+    """Compares the nodes of two tensors, adding to `result`; returns their corresponding inputs.
+
+    Two different tensors `of_both` towers are not each other's like: a tower adds its gradients up in another order,
+    and one term was taken for another.
+    """
     (node, output), (other_node, other_output) = first, other
     if output != other_output or not _is_same_op(graph, node, other_node):
         result.differences.append(difference(graph, node, other_node))
@@ -170,7 +181,7 @@ def _match_nodes(
         result.parted.append((first, other))
     choices = zip(graph.chosen_by(node), graph.chosen_by(other_node))
     pairs = list(zip(inputs, _in_order_of(graph, node, inputs, others)))
-    unlike = [pair for pair in pairs if _take_both(result, *pair)]
+    unlike = [pair for pair in pairs if pair[0] != pair[1] and pair[0] in of_both and pair[1] in of_both]
     if unlike:
         result.differences.append(difference(graph, node, other_node))
         result.parted.append((first, other))
@@ -178,14 +189,6 @@ def _match_nodes(
         *(pair for pair in pairs if pair not in unlike),
         *((TensorId(choice, 0), TensorId(beside, 0)) for choice, beside in choices),
     ]
-
-
-def _take_both(result: TensorMatch, first: TensorId, other: TensorId) -> bool:
-    """Returns whether two tensors, such as weights, are not each other's like: each is known to be its own, for both.
-
-    So it is where a tower adds its gradients up in another order, and one term was taken for another.
-    """
-    return first != other and result.firsts.get(first) == first and result.firsts.get(other) == other
 
 
 def _in_order_of(graph: Graph, node: str, inputs: Sequence[TensorId], others: Sequence[TensorId]) -> Sequence[TensorId]:
