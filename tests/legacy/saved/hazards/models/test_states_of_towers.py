@@ -39,6 +39,29 @@ def test_a_state_that_goes_from_tower_to_tower_is_named(carries, one_loss, count
     assert found(carries, one_loss) == ["STATE_OF_ANOTHER_TOWER"] * count
 
 
+def test_towers_that_exchange_moments_leave_each_other_no_state():
+    """As where the first device computes the moments of all towers' examples."""
+
+    def build():
+        w, u = (v1.get_variable(name, [4, 4], use_resource=False) for name in "wu")
+        layers, losses, gradients = [], [], []
+        for tower, x in enumerate(tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2)):
+            with tf.device(f"/gpu:{tower}"):
+                layers.append(x @ w)
+        with tf.device("/gpu:0"):
+            center = tf.reduce_mean(tf.stack([tf.reduce_mean(layer, 0) for layer in layers]), 0)
+        for tower, layer in enumerate(layers):
+            with tf.device(f"/gpu:{tower}"):
+                losses.append(tf.reduce_mean(tf.square(tf.tanh((layer - center) @ u))))
+                gradients.append(tf.gradients(losses[-1], [w, u]))
+        means = [tf.add_n(list(each)) / len(each) for each in zip(*gradients)]
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients(zip(means, [w, u]), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "u"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    assert list(states_of_other_towers(WholeGraph(graph, analysis), analysis)) == []
+
+
 @pytest.mark.parametrize("evaluates", [True, False])
 def test_a_statistic_that_the_branch_of_evaluation_alone_reads_is_no_state(evaluates):
     def build():
