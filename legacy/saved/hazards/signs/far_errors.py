@@ -37,7 +37,8 @@ def losses_of_large_errors(whole: WholeGraph) -> Iterator[Hazard]:
             if all(user in values or is_gradient_op(user) for user in users) or not gradient_flow(whole).passes(name):
                 continue
             for target, own in signs.items():
-                side = _falling_side(found * own.get(name, 0))
+                sign = own.get(name, 0)
+                side = _falling_side(found * sign) if sign else ""  # infinite ones times 0 are no numbers
                 if side:
                     yield Hazard(
                         "LOSS_WITHOUT_BOUND",
