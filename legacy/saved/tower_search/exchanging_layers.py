@@ -40,7 +40,8 @@ def layers_behind_exchanges(
     read = [sorted(one for names in own.values() for one in names) for own in used]
     if not read or not read[0] or any(own != read[0] for own in read):
         return set(), set()
-    joining = _joining(graph, shared, masks, labels)
+    layers = {name for own in used for name, names in own.items() if names}
+    joining = _joining(graph, shared, masks, labels, layers)
     return set(shared) - joining, joining
 
 
@@ -74,18 +75,33 @@ def _is_of_several(mask: int) -> bool:
     return towers & (towers - 1) != 0
 
 
-def _joining(graph: Graph, shared: Collection[str], masks: Mapping[str, int], labels: Mapping[str, int]) -> set[str]:
-    """The shared nodes that make one result of several towers', and what is computed of that alone for all of them."""
-    found: set[str] = set()
-    alone: set[str] = set()  # computed of such results and constants
+def _joining(
+    graph: Graph,
+    shared: Collection[str],
+    masks: Mapping[str, int],
+    labels: Mapping[str, int],
+    layers: Collection[str],
+) -> set[str]:
+    """Finds the nodes that make one result of several towers' for all of them, such as a mean.
+
+    Args:
+      graph: the subgraph that a step runs.
+      shared: forward nodes with labels that depend on several towers, in topological order.
+      masks: {node: bit set}, as in `Towers`.
+      labels: {node: tower number}.
+      layers: those nodes that take weights: each is of its own tower.
+
+    Returns:
+      The nodes that take several towers' results, and those computed of these alone, that other towers use.
+    """
+    joined: set[str] = set()
     for name in shared:
         of_data = [tensor.node for tensor in graph.inputs(name) if masks.get(tensor.node, 0)]
-        towers = {labels.get(before) for before in of_data if before not in found and before not in alone}
-        if len(towers - {None}) > 1:
-            found.add(name)
-        elif not towers - {None} and of_data:
-            alone.add(name)
-    for name in reversed([name for name in shared if name in alone]):
+        towers = {labels.get(before) for before in of_data if before not in joined} - {None}
+        if name not in layers and of_data and len(towers) != 1:
+            joined.add(name)
+    found: set[str] = set()
+    for name in reversed([name for name in shared if name in joined]):
         users = [use.node for use in graph.users(name) if masks.get(use.node, 0) and not is_gradient_op(use.node)]
         if any(user in found or labels.get(user) != labels[name] for user in users):
             found.add(name)

@@ -37,6 +37,13 @@ def test_layers_with_the_same_weights_continue_their_towers_behind_the_mean_of_a
     assert layers(labels=unlabelled) == ({"b0", "b1", "c0", "c1"}, set())
 
 
+def test_what_each_tower_makes_of_all_results_for_itself_is_its_own():
+    text = TEXT.replace("b0 = Sub(a0, mean)", "b0 = ConcatV2(a0, a1)").replace(
+        "b1 = Sub(a1, mean)", "b1 = ConcatV2(a1, a0)"
+    )
+    assert layers(text) == ({"sum", "mean", "b0", "b1", "c0", "c1"}, set()), "nothing uses the mean here"
+
+
 @pytest.mark.parametrize(
     "second",
     [
