@@ -65,13 +65,14 @@ def suggested_labels(graph: Graph, members: set[str] | None) -> tuple[str, dict[
 
     Args:
       graph: the whole graph.
-      members: nodes of a training step in which the analysis found a single tower: then only one label may train.
+      members: nodes of a training step in which the analysis found a single tower: then one label trains. Where none
+        does, the labels are of other runs, such as the steps of an attack on the model.
     """
     best: tuple[str, dict[str, int]] = ("no towers were told apart", {})
     most = 0.0
     for source, found_by, labels in labellings(graph):
         training = {tower for name, tower in labels.items() if is_gradient_op(name) and members and name in members}
-        if len(training) > 1 or not _are_towers(graph, labels) or (members is None and _train_apart(graph, labels)):
+        if (_train_apart(graph, labels) if members is None else len(training) != 1) or not _are_towers(graph, labels):
             continue
         worth = len(labels) * (1.0 if source is Source.DEVICES else NAMES_BEFORE_DEVICES)
         if worth > most and not _have_different_parts(graph, found_by, labels):

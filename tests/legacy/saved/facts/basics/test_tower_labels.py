@@ -179,3 +179,17 @@ def two_losses(scope_of_layers):
 def test_what_stands_behind_all_layers_is_no_tower(scope, are_towers):
     """An update that reads weights, as a sparse Adam's does, is no layer."""
     assert set(two_losses(scope).values()) == ({0, 1} if are_towers else set())
+
+
+@pytest.mark.parametrize("trains, are_towers", [("tower_0", True), ("last", False)])
+def test_labels_of_which_a_step_trains_none_are_of_other_runs(trains, are_towers):
+    """As the steps of an attack, whose gradients are with respect to examples; of towers one may train, beside others.
+
+    The number of a step is not that of a tower.
+    """
+    lines = ["x = Placeholder()", "w = VariableV2()", "w/read = Identity(w)"]
+    for scope in ("tower_0", "tower_1", "last"):
+        lines += [f"{scope}/loss = Mul(x, w/read)", f"{scope}/gradients/{scope}/loss_grad/Mul = Mul({scope}/loss)"]
+    lines += [f"train = ApplyGradientDescent(w, x, {trains}/gradients/{trains}/loss_grad/Mul)"]
+    graph = graph_of("\n".join(lines))
+    assert set(suggested_labels(graph, graph.ancestors(["train"]))[1].values()) == ({0, 1} if are_towers else set())
