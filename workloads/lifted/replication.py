@@ -24,11 +24,13 @@ def own_number_only(plan: Plan) -> str:
     for phase in plan.phases:
         written = [combine for combine in phase.combine if combine.kind == "kept as written"]
         if written:
-            which = ", ".join(list(dict.fromkeys(combine.weight for combine in written))[:_MOST_LISTED])
+            which = listed(list(dict.fromkeys(combine.weight for combine in written)), _MOST_LISTED)
             if plan.towers > 1 and all(sum(map(bool, combine.parts)) == 1 for combine in written):
                 weights = {variable.name for variable in plan.variables if variable.role == "weight"}
                 if weights.isdisjoint(combine.weight for combine in written):
                     return f"each tower adds its gradients to variables of its own ({which})"
+                if _updated_by_several(written):
+                    return f"several towers update the same weights, each by its own gradients ({which})"
                 return f"weights are trained by one tower's gradients alone ({which})"
             return f"this graph combines gradients in a way that is not recognised ({which})"
         if phase.returns:
@@ -52,6 +54,15 @@ def own_number_only(plan: Plan) -> str:
         return f"towers take all {(wholes[0].shape or [0])[0]} rows of {wholes[0].origin}, of which each has its part"
     joined = [name for phase in plan.phases for name in phase.joined]
     return f"the update takes what all towers' results are joined in ({listed(joined, _MOST_LISTED)})" if joined else ""
+
+
+def _updated_by_several(written: list[Combine]) -> bool:
+    """Returns whether each weight has several updates, by one tower's gradient each and by different towers'."""
+    towers: dict[str, set[int]] = {}
+    for combine in written:
+        alone = [tower for tower, parts in enumerate(combine.parts) if parts]
+        towers.setdefault(combine.weight, set()).update(alone)
+    return all(len(numbers) > 1 for numbers in towers.values())
 
 
 def replica_counts(plan: Plan) -> str:

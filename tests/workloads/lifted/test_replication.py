@@ -1,5 +1,6 @@
 """Conventions of another number of replicas than towers."""
 
+import dataclasses
 import doctest
 
 import pytest
@@ -44,6 +45,10 @@ def test_what_forbids_another_number_is_named():
     assert own_number_only(plan) == "this graph combines gradients in a way that is not recognised (w)"
     plan.phases[0].combine[0].parts[1] = []
     assert own_number_only(plan) == "weights are trained by one tower's gradients alone (w)"
+    first = plan.phases[0].combine[0]
+    plan.phases[0].combine.append(dataclasses.replace(first, parts=first.parts[::-1]))  # the other tower's, of w too
+    assert own_number_only(plan) == "several towers update the same weights, each by its own gradients (w)"
+    plan.phases[0].combine.pop()
     plan.phases[0].combine[0].weight = "accumulated"
     assert own_number_only(plan) == "each tower adds its gradients to variables of its own (accumulated)"
 
