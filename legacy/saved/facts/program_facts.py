@@ -23,6 +23,7 @@ from legacy.saved.facts.combining.rows import combining_rows
 from legacy.saved.facts.combining.unequal_weights import unequal_weight_sentences
 from legacy.saved.facts.decays import Decays, not_constant, taken_beside
 from legacy.saved.facts.defaults import default_sentences, unused_sentences
+from legacy.saved.facts.inputs.fed_variables import fed_variable_sentences
 from legacy.saved.facts.inputs.input_rows import input_rows
 from legacy.saved.facts.learning_rates import LearningRate, find_learning_rates
 from legacy.saved.facts.losses import loss_rows
@@ -129,6 +130,7 @@ class _ProgramFacts:
         self, statistics: Sequence[VariableUpdate], rates: Sequence[LearningRate], combining: Sequence[Row]
     ) -> Iterator[str]:
         yield from sentences(self._analysed, statistics, rates)
+        yield from fed_variable_sentences(self._analysed)
         numbers = self._numbers_by_default()
         assumed = {name: value for name, value in self._plan.settings.items() if name not in self._found.given}
         yield from default_sentences(self._whole, self._nodes_of_step(), assumed, numbers)
