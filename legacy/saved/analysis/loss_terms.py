@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import without_zero
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
@@ -14,7 +15,7 @@ _REDUCTIONS = ("Sum", "Mean")
 #: Ops of whose inputs the second is a divisor, and no term.
 _QUOTIENTS = ("RealDiv", "Div")
 #: Ops that a sum of all towers' terms is made of, and ops that multiply all of it by a constant.
-_SUMS = ("Sum", "Add", "AddV2", "AddN", "Identity", "Pack", "ConcatV2", "ExpandDims")
+_SUMS = ("Sum", "Add", "AddV2", "AddN", "Identity", "Pack", *op_types.JOINS, "ExpandDims")
 _FACTORS = ("Mean", "Mul", *_QUOTIENTS)
 
 
@@ -83,7 +84,7 @@ def constant_factor(graph: Graph, name: str) -> float | None:
       name: of the op.
     """
     inputs = [tensor.node for tensor in graph.inputs(name)]
-    if graph.type(name) == "Mean" and graph.type(inputs[0]) in ("Pack", "ConcatV2"):
+    if graph.type(name) == "Mean" and graph.type(inputs[0]) in ("Pack", *op_types.JOINS):
         return 1.0 / sum(graph.type(tensor.node) != "Const" for tensor in graph.inputs(inputs[0]))
     is_product, is_quotient = graph.type(name) == "Mul", graph.type(name) in ("RealDiv", "Div")
     for node in inputs if is_product else inputs[1:] if is_quotient else []:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph.tensor_names import input_text
 
 
 class Join(NamedTuple):
@@ -31,3 +32,18 @@ def joined_parts(graph: Graph, name: str) -> list[TensorId]:
     """Returns the tensors that a concatenation joins; none of any other node."""
     join = join_of(graph, name)
     return join.parts if join else []
+
+
+def inputs_of_join(graph: Graph, name: str, parts: list[str]) -> list[str]:
+    """Returns the inputs of a concatenation that joins other parts along the same axis.
+
+    Args:
+      graph: a graph.
+      name: of a concatenation of it.
+      parts: inputs of nodes, as text.
+
+    Returns:
+      The inputs as text, without control dependencies.
+    """
+    inputs = graph.inputs(name)
+    return [input_text(inputs[0]), *parts] if graph.type(name) == "Concat" else [*parts, input_text(inputs[-1])]

@@ -17,7 +17,20 @@ from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
 
 #: Ops that a loss of all towers' losses is made of.
-_SUMS = ("Add", "AddV2", "AddN", "Sum", "Mean", "Mul", "RealDiv", "Div", "Pack", "ConcatV2", "ExpandDims", "Identity")
+_SUMS = (
+    "Add",
+    "AddV2",
+    "AddN",
+    "Sum",
+    "Mean",
+    "Mul",
+    "RealDiv",
+    "Div",
+    "Pack",
+    *op_types.JOINS,
+    "ExpandDims",
+    "Identity",
+)
 
 
 class TowerFlow:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from legacy.saved.analysis.division.own_sizes import device_of_tower
 from legacy.saved.analysis.division.parts import StepParts
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.graph.joins import inputs_of_join, join_of, joined_parts
 from workloads.lifted.graph import Graph
 from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.graph.tensor_names import forget_placement, input_text
@@ -38,7 +39,7 @@ def with_rows_by_tower(graph: Graph, imported: ImportedGraph, steps: Sequence[St
     result, changed = GraphCopy(graph), False
     for step in [step for step in steps if len(step.cuts) > 1]:
         joins: dict[tuple[str, ...], list[str]] = {}
-        for name in [name for name in graph.nodes if graph.type(name) == "ConcatV2" and name not in step.tower_nodes]:
+        for name in [name for name in graph.nodes if join_of(graph, name) and name not in step.tower_nodes]:
             if _joins_several_of_each(graph, name, step.tower_nodes, len(step.cuts)):
                 joins.setdefault(_lookups(graph, name), []).append(name)
         for rows in joins.values():  # the values and the indices of the same lookups
@@ -59,7 +60,7 @@ def _joins_several_of_each(graph: Graph, join: str, owners: Mapping[str, int], t
       owners: {node: the tower that computes it}.
       towers: number of towers.
     """
-    parts = [tensor.node for tensor in graph.inputs(join)[:-1]]
+    parts = [tensor.node for tensor in joined_parts(graph, join)]
     if not all(name in owners and gradient_names.is_gradient_op(name) for name in parts):
         return False
     of_parts = [owners[name] for name in parts]
@@ -69,7 +70,7 @@ def _joins_several_of_each(graph: Graph, join: str, owners: Mapping[str, int], t
 
 def _lookups(graph: Graph, join: str) -> tuple[str, ...]:
     """The name scopes in which the rows that a join takes are made: those of the lookups' gradients."""
-    return tuple(tensor.node.rpartition("/")[0] for tensor in graph.inputs(join)[:-1])
+    return tuple(tensor.node.rpartition("/")[0] for tensor in joined_parts(graph, join))
 
 
 def _join_by_tower(graph: Graph, result: GraphCopy, join: str, step: StepParts) -> None:
@@ -81,15 +82,15 @@ def _join_by_tower(graph: Graph, result: GraphCopy, join: str, step: StepParts) 
       join: name of the node.
       step: the train op.
     """
-    *parts, axis = graph.inputs(join)
+    parts, count = joined_parts(graph, join), len(graph.inputs(join))
     texts = []
     for tower in range(len(step.cuts)):
         own = [part for part in parts if step.tower_nodes[part.node] == tower]
         node = result.add_copy(graph.nodes[join], f"{own[0].node}/of_tower_{tower}")  # in the tower's own name scope
         forget_placement(node)
         node.device = device_of_tower(graph, step, tower)
-        node.input[:] = [*map(input_text, own), input_text(axis)]
+        node.input[:] = inputs_of_join(graph, join, list(map(input_text, own)))
         node.attr["N"].i = len(own)
         texts.append(node.name)
-    result.nodes[join].input[: len(parts)] = texts
+    result.nodes[join].input[:count] = inputs_of_join(graph, join, texts)
     result.nodes[join].attr["N"].i = len(texts)

@@ -15,6 +15,7 @@ _COMPUTED: dict[str, Callable[[list[np.ndarray]], np.ndarray]] = {
     "Add": lambda values: values[0] + values[1],
     "AddV2": lambda values: values[0] + values[1],
     "ConcatV2": lambda values: np.concatenate([np.ravel(value) for value in values[:-1]]),
+    "Concat": lambda values: np.concatenate([np.ravel(value) for value in values[1:]]),
     "Pack": np.array,
     "Range": lambda values: np.arange(*map(int, values)),
     "Sub": lambda values: values[0] - values[1],

@@ -18,7 +18,7 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 #: Ops that hand on elements of which a flow is made: parts, joins, permutations and sums.
 _WAYS = (
     *("Split", "SplitV", "StridedSlice", "GatherV2", "Gather", "ReverseV2", "Transpose", "Reshape", "Identity"),
-    *("ConcatV2", "Add", "AddV2", "Sub", "BiasAdd", "Mul", "Unpack", "Pack"),
+    *("Concat", "ConcatV2", "Add", "AddV2", "Sub", "BiasAdd", "Mul", "Unpack", "Pack"),
 )
 
 

@@ -15,7 +15,7 @@ from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that move results along the times, or join them, so that it is not known what they have read.
-_MOVES = ("Pad", "PadV2", "ConcatV2", "Slice", "StridedSlice", "Mean", "Sum", "Max", "MaxPool", "Switch", "Enter")
+_MOVES = ("Pad", "PadV2", *op_types.JOINS, "Slice", "StridedSlice", "Mean", "Sum", "Max", "MaxPool", "Switch", "Enter")
 
 
 def series_read_ahead(whole: WholeGraph) -> Iterator[Hazard]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.joins import joined_parts
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies, filled
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_source
@@ -27,9 +28,7 @@ def queues_that_are_never_filled(whole: WholeGraph) -> Iterator[Hazard]:
         name = linear_source(whole, entropy.logits.node)[0]
         while graph.type(name) in _PASSES:
             name = linear_source(whole, graph.inputs(name)[0].node)[0]
-        if graph.type(name) != "ConcatV2":
-            continue
-        for part in [linear_source(whole, tensor.node)[0] for tensor in graph.inputs(name)[1:-1]]:
+        for part in [linear_source(whole, tensor.node)[0] for tensor in joined_parts(graph, name)[1:]]:
             variable = _other_factor(whole, part)
             if variable and variable not in whole.trainable and variable not in whole.writes.values():
                 yield Hazard(

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.joins import joined_parts
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.squares import squared
@@ -158,5 +159,5 @@ def _values(graph: Graph, tensor: TensorId) -> TensorId | tuple[TensorId, ...]:
     tensor = graph.origin(tensor)
     while graph.type(tensor.node) in ("Identity", "Reshape"):
         tensor = graph.inputs(tensor.node)[0]
-    is_stack = graph.type(tensor.node) in ("Pack", "ConcatV2")
-    return tuple(map(graph.origin, graph.inputs(tensor.node))) if is_stack else tensor
+    parts = graph.inputs(tensor.node) if graph.type(tensor.node) == "Pack" else joined_parts(graph, tensor.node)
+    return tuple(map(graph.origin, parts)) or tensor

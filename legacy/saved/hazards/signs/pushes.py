@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.graph.joins import joined_parts
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies, filled
 from legacy.saved.hazards.signs.value_signs import ValueSigns
 from workloads.lifted.graph import TensorId
@@ -73,8 +74,8 @@ class Pushes:
             self._add(logits, sign * direction)
         elif kind in _RISES:
             self._add(inputs[0], sign)
-        elif kind in ("Split", "ConcatV2", "Select", "SelectV2"):
-            for tensor in inputs[:-1] if kind == "ConcatV2" else inputs[1:]:
+        elif kind in ("Split", *op_types.JOINS, "Select", "SelectV2"):
+            for tensor in joined_parts(graph, name) or inputs[1:]:
                 self._add(tensor, sign)
         elif kind in _ALL_RISE:
             for tensor in inputs:
@@ -107,8 +108,8 @@ class Pushes:
         kind, inputs = self._whole.graph.type(name), self._whole.graph.inputs(name)
         if kind in ("Identity", "Reshape", "Squeeze", "ExpandDims", "Transpose", "Neg", "StridedSlice"):
             self._add_magnitude(inputs[0], sign)
-        elif kind == "ConcatV2":
-            for tensor in inputs[:-1]:
+        elif kind in op_types.JOINS:
+            for tensor in joined_parts(self._whole.graph, name):
                 self._add_magnitude(tensor, sign)
         elif kind in ("Mul", *op_types.QUOTIENTS):
             self._add_magnitude(inputs[0], sign)

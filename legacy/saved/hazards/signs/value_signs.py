@@ -5,21 +5,22 @@ from __future__ import annotations
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.folding.decided import COMPARISONS
 from legacy.saved.graph import op_types
+from legacy.saved.graph.joins import joined_parts
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import source_of_elements
 
 #: Ops that hand on values, or sums and choices of them, and so their sign.
 _KEEPS = (
     *("Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "Transpose", "Sum", "Mean", "Max", "Min", "Tile"),
-    *("StridedSlice", "Slice", "StopGradient", "Pack", "ConcatV2", "AddN", "Add", "AddV2", "Maximum", "Minimum"),
+    *("StridedSlice", "Slice", "StopGradient", "Pack", *op_types.JOINS, "AddN", "Add", "AddV2", "Maximum", "Minimum"),
 )
 _NEVER_NEGATIVE = (
     *("Square", "SquaredDifference", "Exp", "Abs", "Relu", "Relu6", "Sigmoid", "Softmax", "Softplus", "Sqrt", "Rsqrt"),
     *("L2Loss", "RandomUniform", "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"),
     *(*COMPARISONS, "LogicalAnd", "LogicalOr", "LogicalNot", "OnesLike", "ZerosLike"),
 )
-#: Inputs of ops that are sizes or axes, and no values.
-_SIZES = {"ConcatV2": (-1,), "Add": (), "Pack": (), "AddN": (), "AddV2": (), "Maximum": (), "Minimum": ()}
+#: Ops all of whose inputs are values, and no sizes or axes.
+_OF_VALUES = ("Add", "Pack", "AddN", "AddV2", "Maximum", "Minimum")
 _DEEPEST = 40
 
 
@@ -74,7 +75,8 @@ class ValueSigns:
             return signs.pop() if len(signs) == 1 else 0
         if kind not in _KEEPS:
             return 0
-        values = inputs[: len(inputs) - 1] if kind == "ConcatV2" else inputs if kind in _SIZES else inputs[:1]
+        joined = [tensor.node for tensor in joined_parts(self._whole.graph, name)]
+        values = joined or (inputs if kind in _OF_VALUES else inputs[:1])
         signs = {self.of(before, depth - 1) for before in values}
         return signs.pop() if len(signs) == 1 else 0
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import applied_gradient, applied_rate
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_weights
@@ -16,7 +17,7 @@ from workloads.support.wording import counted
 
 #: Endings of rules whose step is a multiple of the gradient; others, such as Adam, divide by its size.
 _LINEAR = ("ApplyGradientDescent", "ApplyMomentum", "ApplyKerasMomentum")
-_COPIES = ("Identity", "Cast", "Reshape", "ExpandDims", "Squeeze", "AddN", "Pack", "Mean", "ConcatV2")
+_COPIES = ("Identity", "Cast", "Reshape", "ExpandDims", "Squeeze", "AddN", "Pack", "Mean", *op_types.JOINS)
 _PRODUCTS = ("Mul", "RealDiv", "Div")
 #: Relative difference within which a factor is one.
 TOLERANCE = 1e-6

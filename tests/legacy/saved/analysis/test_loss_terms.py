@@ -24,6 +24,11 @@ def context_of(joined):
     return Context(traced(build))
 
 
+def old_concat(parts):
+    """Joins parts as TensorFlow 0.12 does."""
+    return tf.raw_ops.Concat(concat_dim=0, values=parts)
+
+
 def weights_of(joined):
     """Weights of the towers' terms {op: weight} in a loss that `joined` makes of both towers' losses."""
     context = context_of(joined)
@@ -41,6 +46,13 @@ def weights_of(joined):
 )
 def test_the_weights_of_a_sum_of_towers_losses(joined, weights):
     assert weights_of(joined) == {"tower_0/loss": weights[0], "tower_1/loss": weights[1]}
+
+
+@pytest.mark.parametrize("join", [lambda parts: tf.concat(parts, 0), old_concat])
+@pytest.mark.parametrize("reduce, weight", [(tf.reduce_mean, 0.5), (tf.reduce_sum, 1.0)])
+def test_losses_that_are_joined_count_alike(join, reduce, weight):
+    found = weights_of(lambda losses, w: reduce(join([tf.expand_dims(loss, 0) for loss in losses])))
+    assert list(found.values()) == [weight, weight]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph.joins import join_of, joined_parts
+from legacy.saved.graph.joins import inputs_of_join, join_of, joined_parts
 from legacy.saved.hazards.basics.cross_entropies import filled
 from tests.legacy.saved.graphs import saved, traced
 
@@ -25,6 +25,15 @@ def test_parts_and_axis_of_a_concatenation(join):
     found = join_of(graph, "joined")
     assert [part.node for part in found.parts] == list("xyz") == [part.node for part in joined_parts(graph, "joined")]
     assert int(tf.make_ndarray(graph.nodes[found.axis.node].attr["value"].tensor)) == 1
+
+
+def test_other_parts_are_joined_along_the_same_axis():
+    for join, expected in ((old, ["axis", "a", "b"]), (new, ["a", "b", "axis"])):
+
+        def build(join=join):
+            join([v1.placeholder(tf.float32, [2, 3], name) for name in "xyz"], tf.constant(1, name="axis"))
+
+        assert inputs_of_join(traced(build), "joined", ["a", "b"]) == expected
 
 
 def test_other_ops_join_nothing_along_an_axis():

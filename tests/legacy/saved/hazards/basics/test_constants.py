@@ -29,13 +29,14 @@ def test_constants_are_read_behind_a_reshape_and_no_other_node_is():
     assert constant_array(graph, "p") is None and constant_array(graph, "word") is None
 
 
-def test_an_order_of_axes_is_computed_as_1_x_makes_it():
+@pytest.mark.parametrize("join", [tf.concat, lambda parts, axis: tf.raw_ops.Concat(concat_dim=axis, values=parts)])
+def test_an_order_of_axes_is_computed_as_1_x_makes_it(join):
     """Of ranges, and of the rank less one."""
 
     def build():
         x = v1.placeholder(tf.float32, [2, 4, 6, 3], "x")
         last = tf.rank(x) - tf.constant(1)
-        order = tf.concat([tf.range(0, 1), [last], tf.range(2, last), [1]], 0)
+        order = join([tf.range(0, 1), [last], tf.range(2, last), [1]], 0)
         tf.transpose(x, order, name="turned")
         tf.transpose(x, v1.placeholder(tf.int32, [4], "order"), name="open")
 

@@ -29,6 +29,9 @@ def sign(loss):
         (lambda h, y: h - y, 1),
         (lambda h, y: -tf.exp(h) - 2.0 * h, -1),
         (lambda h, y: tf.exp(h) - h, 0),
+        (lambda h, y: tf.concat([h, -tf.exp(-h)], 1), 1),
+        (lambda h, y: tf.raw_ops.Concat(concat_dim=1, values=[h, -tf.exp(-h)]), 1),  # as of TensorFlow 0.12
+        (lambda h, y: tf.raw_ops.Concat(concat_dim=1, values=[h, -tf.exp(h)]), 0),
         (lambda h, y: h * y, 0),
         (lambda h, y: h * tf.square(y), 1),
         (lambda h, y: tf.square(y - h), 0),
