@@ -132,6 +132,17 @@ def test_a_loss_that_is_replaced_where_it_is_nan_is_named(test):
     assert found(losses_that_are_not_numbers, loss) == ["INFINITE_BEHIND_WHERE"]
 
 
+def old_concat(parts, axis):
+    """Joins parts as TensorFlow 0.12 does."""
+    return tf.raw_ops.Concat(concat_dim=axis, values=parts)
+
+
+def finite_ones(join, losses):
+    """Those of joined losses that are numbers, which are asked of a concatenation of their own."""
+    parts = [tf.expand_dims(loss, 0) for loss in losses]
+    return tf.boolean_mask(join(parts, 0), tf.math.is_finite(join(parts, 0)))
+
+
 def stacked(*losses):
     return lambda e: [tf.reduce_mean(loss(e)) for loss in losses]
 
@@ -141,6 +152,8 @@ def stacked(*losses):
     [
         (lambda losses: tf.boolean_mask(losses, ~tf.math.is_nan(losses)), 1),
         (lambda losses: tf.boolean_mask(losses, tf.math.is_finite(tf.stack(losses))), 1),
+        (lambda losses: finite_ones(tf.concat, losses), 1),
+        (lambda losses: finite_ones(old_concat, losses), 1),
         (lambda losses: tf.boolean_mask(losses, tf.stack(losses) > 0.0), 0),
         (lambda losses: tf.boolean_mask(losses, ~tf.math.is_nan(losses[:1] + losses[:1])), 0),  # of other numbers
         (lambda losses: losses[0] + tf.stop_gradient(tf.boolean_mask(losses, ~tf.math.is_nan(losses))), 0),
