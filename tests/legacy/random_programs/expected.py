@@ -101,10 +101,11 @@ def _optimizer(traits: Traits, sections: Sections) -> Iterator[str]:
         yield f"{[row['variables'] for row in rows]} variables"
     if traits.model == "embedding" and traits.optimizer not in BY_HAND:
         return  # rows have rules of their own
-    if not all(rule == optimizer.rule for rule, _ in texts):
+    rules = {optimizer.rule: optimizer.constants, **optimizer.known}
+    if not all(rule in rules for rule, _ in texts):
         yield f"{texts}"
     for rule, constants in texts:
-        if not set(optimizer.constants) <= set(constants.split(", ")):
+        if not set(rules.get(rule, optimizer.constants)) <= set(constants.split(", ")):
             yield f"{rule}: {constants}"
 
 
@@ -210,5 +211,5 @@ def _consequences(traits: Traits) -> dict[str, bool]:
         "STATISTICS_OF_ONE_TOWER": traits.model == "batch norm of first",
         "BATCH_SIZE_CONSTANT": traits.loss == "sum / batch" and traits.inputs == "open",
         "WEIGHT_DECAYED_TWICE": traits.penalty in ("all", "matrices") and traits.optimizer == "decay by hand",
-        "NORMALIZATION_DECAYED": traits.model.startswith("batch norm") and traits.penalty == "all",
+        "NORMALIZATION_DECAYED": traits.model.startswith(("batch norm", "layer norm")) and traits.penalty == "all",
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -100,11 +100,13 @@ class Optimizer(NamedTuple):
       apply: makes the update of (gradient, variable) pairs with a learning rate.
       rule: how the page calls it.
       constants: those that the page shows, the learning rate aside.
+      known: {name of a library's rule: constants} that the page may call the updates of some weights instead.
     """
 
     apply: Callable[[Sequence[Any], Any], Any]
     rule: str
     constants: tuple[str, ...]
+    known: Mapping[str, tuple[str, ...]] = {}
 
 
 def _library(make: Callable[[Any], Any], rule: str, *constants: str) -> Optimizer:
@@ -170,6 +172,8 @@ def _decayed_by_hand(pairs: Sequence[Any], rate: Any) -> Any:
     return tf.group(*updates)
 
 
+_ADAM = {"Adam without bias correction, of plain ops (Assign)": ("beta1=0.9", "beta2=0.99", "epsilon=1e-06")}
+_IN_ADAM = ("0.9", "0.1", "0.99", "0.01", "1e-06")
 OPTIMIZERS = {
     "descent": _library(v1.train.GradientDescentOptimizer, "GradientDescent"),
     "momentum": _library(lambda rate: v1.train.MomentumOptimizer(rate, 0.9), "Momentum", "momentum=0.9"),
@@ -200,9 +204,9 @@ OPTIMIZERS = {
     "Ftrl": _library(lambda rate: v1.train.FtrlOptimizer(rate), "Ftrl"),
     "descent by hand": Optimizer(_descend_by_hand, "written by hand (AssignSub)", ()),
     "velocity by hand": Optimizer(_velocities_by_hand, "written by hand (AssignAdd)", ("0.9",)),
-    "moments by hand": Optimizer(_moments_by_hand, "written by hand (Assign)", ("0.9", "0.1", "0.99", "0.01", "1e-06")),
+    "moments by hand": Optimizer(_moments_by_hand, "written by hand (Assign)", _IN_ADAM, _ADAM),
     "signs by hand": Optimizer(_signs_by_hand, "written by hand (AssignSub)", ()),
-    "decay by hand": Optimizer(_decayed_by_hand, "written by hand (Assign)", ("0.9", "0.1", "0.99", "0.01", "1e-06")),
+    "decay by hand": Optimizer(_decayed_by_hand, "written by hand (Assign)", _IN_ADAM, _ADAM),
 }
 #: Those that the library wrote.
 BY_HAND = ("descent by hand", "velocity by hand", "moments by hand", "signs by hand", "decay by hand")
