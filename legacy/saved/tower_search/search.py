@@ -17,6 +17,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.branches import are_branches, may_be_towers
 from legacy.saved.tower_search.different_parts import NO_FORWARD, different_parts
+from legacy.saved.tower_search.joint_paths import PATHS, are_joint_paths
 from legacy.saved.tower_search.labelling.labellings import SMALLEST_TOWER, Labelling, Source, labellings
 from legacy.saved.tower_search.labelling.own_gradients import labellings_by_gradients
 from legacy.saved.tower_search.settings import is_scalar_setting
@@ -51,7 +52,7 @@ def find_towers(
       `Towers` of the labelling with the highest score; one by suffixes of names must be better by a margin.
     """
     settings = {name for name in graph.nodes if is_scalar_setting(graph, imported, name)}
-    search = _Search(graph, TowerFlow(graph, imported, settings, update_inputs, weights), variables, weights)
+    search = _Search(graph, imported, TowerFlow(graph, imported, settings, update_inputs, weights), variables, weights)
     for labelling in labellings(graph):
         search.judge(labelling)
     if search.best is None:  # it may be a loop that gives its towers no names at all
@@ -72,8 +73,15 @@ class _Search:
       doubt: why devices that look like towers are none; see `_doubt`.
     """
 
-    def __init__(self, graph: Graph, flow: TowerFlow, variables: Collection[str], weights: Collection[str]) -> None:
-        self.flow, self._graph, self._weights = flow, graph, weights
+    def __init__(
+        self,
+        graph: Graph,
+        imported: ImportedGraph,
+        flow: TowerFlow,
+        variables: Collection[str],
+        weights: Collection[str],
+    ) -> None:
+        self.flow, self._graph, self._imported, self._weights = flow, graph, imported, weights
         self.best: Towers | None = None
         self.doubt = ""
         self._score = 0.0
@@ -103,6 +111,8 @@ class _Search:
         readers = self._readers & labelling.labels.keys()
         is_refuted, by_devices = self._is_refuted(candidate, score, readers), labelling.source is Source.DEVICES
         parts = "" if is_refuted and not by_devices else different_parts(graph, candidate, self._weights)
+        if not is_refuted and not parts and are_joint_paths(graph, self._imported, candidate, self.flow.targets):
+            parts = PATHS
         if not is_refuted and not parts and not are_branches(graph, candidate, self._weights):
             self.best, self._score, self._best_readers = candidate, score, readers
         elif by_devices:
@@ -162,8 +172,8 @@ def _doubt(graph: Graph, towers: Towers, parts: str) -> str:
     leak = next(towers.leaks(graph), None)
     if len(backward) < towers.count or leak is None and not parts:
         return ""
-    why = parts if parts == NO_FORWARD else f"they have different parts of the program: {parts}"
-    if leak is not None:
+    why = parts if parts in (NO_FORWARD, PATHS) else f"they have different parts of the program: {parts}"
+    if leak is not None and parts != PATHS:
         why = f"what tower {leak.tower} computes is made from what tower {leak.other} computes: "
         why += f"{leak.user} takes {leak.tensor.name}"
     return f"the {towers.count} devices with backward passes are taken together as one tower, since {why}"
