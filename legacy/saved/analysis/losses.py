@@ -187,17 +187,22 @@ def _terms_of_one_tower(towers: Towers, weights: Mapping[TensorId, float]) -> di
 
 
 def _nearest_of_towers(graph: Graph, towers: Towers, target: str) -> dict[int, TensorId]:
-    """Returns {tower: its tensor nearest to a node that depends on several towers}, breadth first."""
+    """Returns {tower: its tensor nearest to a node that depends on several towers}, breadth first.
+
+    A tensor that depends on no variable, such as labels or a mask, is taken only where the tower has no other.
+    """
     found: dict[int, TensorId] = {}
+    labels: dict[int, TensorId] = {}
     level, seen = [target], {target}
     while level and len(found) < towers.count:
         behind = []
         for tensor in [tensor for name in level for tensor in graph.inputs(name)]:
             tower = towers.tower_of(tensor.node)
             if tower is not None:
-                found.setdefault(tower, without_zero(graph, tensor))
+                own = found if _depends_on_variables(graph, tensor) else labels
+                own.setdefault(tower, without_zero(graph, tensor))
             elif tensor.node not in seen:
                 seen.add(tensor.node)
                 behind.append(tensor.node)
         level = behind
-    return found
+    return {**labels, **found}

@@ -6,6 +6,7 @@ from legacy.saved.analysis import losses
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.loss_scale import loss_scale
 from legacy.saved.graph.differentiation import differentiated
+from legacy.saved.tower_search.towers import Towers
 from tests.legacy.saved.graphs import graph_of, traced, two_towers
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.cutter import Cutter
@@ -334,3 +335,20 @@ def test_a_mask_that_losses_are_multiplied_by_is_no_loss():
     """)
     terms = [losses.TensorId(name, 0) for name in ("mask", "loss")]
     assert [losses._depends_on_variables(graph, term) for term in terms] == [False, True]
+
+
+@pytest.mark.parametrize("product, loss", [("Mul(label0, logits0)", "logits0"), ("Mul(label0, label0)", "label0")])
+def test_labels_that_a_loss_of_all_towers_takes_first_are_no_loss(product, loss):
+    """Negative control: where nothing else of the tower is left."""
+    text = f"""
+        w = VariableV2()
+        label0 = OneHot()
+        logits0 = MatMul(w)
+        logits1 = MatMul(w)
+        product = {product}
+        sum = Sub(product, logits1)
+    """
+    masks = {"label0": 3, "logits0": 3, "logits1": 5, "product": 7, "sum": 7}
+    towers = Towers(2, "", masks, {}, set())
+    found = losses._nearest_of_towers(graph_of(text), towers, "sum")
+    assert {tower: tensor.node for tower, tensor in found.items()} == {0: loss, 1: "logits1"}
