@@ -77,11 +77,12 @@ def copies_that_are_not_set(whole: WholeGraph) -> Iterator[Hazard]:
     if stale:
         ends = [name for name in whole.graph.descendants(setters.values()) if whole.graph.type(name) == "NoOp"]
         runs = sorted(name for name in ends if not whole.graph.after(name) and not whole.graph.users(name))
+        setter = (runs or list(setters.values()))[0]
         yield Hazard(
             "COPIES_NOT_SET",
             stale[0],
             f"the loss is computed from {counted(len(stale), 'copy', 'copies')} of the variables that are trained, "
             f"such as {stale[0]} of {masters[stale[0]]}, and the train op does not run what sets them "
-            f"({(runs or list(setters.values()))[0]}): its gradients are of old weights",
-            "compute from the trained variables; if the program ran that op in turn, name it in --train_op",
+            f"({setter}): its gradients are of old weights, unless the program runs {setter} before each step",
+            "compute from the trained variables; if the program ran that op in turn, name it in --train_op, too",
         )

@@ -56,6 +56,13 @@ def test_copies_that_begin_with_random_numbers_of_their_own_are_named(settings, 
 
 def not_set(train_ops, uses_master=False, exchanged=False):
     """The hazards of a program whose loss is of copies of the trained variables, as a worker's."""
+    whole, found = with_copies(train_ops, uses_master, exchanged)
+    hazards = [*copies_that_are_not_set(whole), *gradients_of_others(whole), *nothing_trained(whole, found)]
+    return [hazard.id for hazard in hazards]
+
+
+def with_copies(train_ops, uses_master=False, exchanged=False):
+    """The graph of such a program, and its analysis."""
 
     def build():
         x = v1.placeholder(tf.float32, [4, 3], "x")
@@ -72,9 +79,7 @@ def not_set(train_ops, uses_master=False, exchanged=False):
 
     graph = saved(traced(build), trainable_variables=["v", "w"])
     found = analyse_graph(graph, "made-for-a-test", train_ops)
-    whole = WholeGraph(graph, found)
-    hazards = [*copies_that_are_not_set(whole), *gradients_of_others(whole), *nothing_trained(whole, found)]
-    return [hazard.id for hazard in hazards]
+    return WholeGraph(graph, found), found
 
 
 @pytest.mark.parametrize(
@@ -88,3 +93,9 @@ def not_set(train_ops, uses_master=False, exchanged=False):
 )
 def test_copies_that_only_another_run_sets_are_named(settings, ids):
     assert not_set(**settings) == ids
+
+
+def test_copies_are_of_old_weights_unless_the_op_that_sets_them_runs_before_each_step():
+    (hazard,) = copies_that_are_not_set(with_copies(["train"])[0])
+    condition = "its gradients are of old weights, unless the program runs synchronize before each step"
+    assert hazard.description.endswith(condition)
