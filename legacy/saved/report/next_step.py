@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import shlex
 from collections.abc import Sequence
@@ -60,6 +61,27 @@ def _can_be_lifted(plan: Plan, refused: Sequence[str]) -> str:
         return f"if you trust it: a step runs {', '.join(refused)}"
     apart = divided_loops(plan)
     return f"as the reference of a source alone: {apart}" if apart else "yes"
+
+
+def with_other_runs(rows: Sequence[Row], train_ops: Sequence[str]) -> list[Row]:
+    """Returns the rows of the section "next" of a program whose train ops are assumed to take turns.
+
+    The graph of a GAN does not say whether its program runs both players' train ops in one run of a session, and which
+    one more often: each is another training.
+
+    Args:
+      rows: of `next_rows`.
+      train_ops: in the order in which they are assumed to take turns; two at least.
+
+    Returns:
+      `rows`, with the condition, and the flags of other runs.
+    """
+    if str(rows[0]["is"]).startswith("no: "):
+        return list(rows)
+    first = collections.OrderedDict(rows[0], **{"is": f"{rows[0]['is']}, if its train ops take turns"})
+    at_once, more = shlex.quote("+".join(train_ops)), shlex.quote(",".join([train_ops[0], *train_ops]))
+    flags = f"--train_op={at_once} if one run fetches all, --train_op={more} if {train_ops[0]} runs twice in each round"
+    return [first, *rows[1:], {"what": "other runs", "is": flags}]
 
 
 def layout_rows(channels_first: int) -> list[Row]:

@@ -18,7 +18,7 @@ from legacy.saved.graph import graph_file
 from legacy.saved.graph.layout import as_requested, channels_first
 from legacy.saved.graph.sync_replicas import with_own_gradients
 from legacy.saved.hazards.search import find_hazards
-from legacy.saved.report.next_step import layout_rows, next_rows
+from legacy.saved.report.next_step import layout_rows, next_rows, with_other_runs
 from legacy.saved.report.single_nodes import loss_rows, statistic_rows
 from legacy.saved.report.single_rates import rate_rows
 from legacy.saved.runs.fed_inputs import with_fed_inputs
@@ -71,12 +71,13 @@ def inspect_graph(
     ran_by_itself = Ran()  # what the lift finds if no flag names it, and many names would hide the rest of the command
     try:
         if train_op or beside:
-            ran, assumed = Ran(train_op, beside), ""
+            ran, assumed, guessed = Ran(train_op, beside), "", False
             found = analysed(ran)
         else:
             recorded_run = ran_in_recording(saved, feed)
             ran_by_itself = recorded_run if recorded_run.is_long else ran_by_itself
             found, ran, assumed = _with_likely_runs(analysed, recorded_run)
+            guessed = not recorded_run.train_op and len(ran.train_op) > 1
     except InputError as error:
         return _sections_without_analysis(saved, error)
     assumptions = [assumed] if assumed else []
@@ -94,6 +95,7 @@ def inspect_graph(
     flags += ["--feed=" + ",".join(f"{name}={value}" for name, value in feed.items())] if feed else []
     flags += [f"--layout={layout}"] if layout else []
     rows = next_rows(found.plan, path, [*flags, *carry_flag(found.fed)])
+    rows = with_other_runs(rows, ran.train_op) if guessed else rows
     sections["next"] = rows + layout_rows(len(channels_first(found.cut.graph)))
     return sections
 
@@ -124,7 +126,8 @@ def _with_likely_runs(analysed: Callable[[Ran], Analysis], recorded: Ran) -> Tup
             found = analysed(likely)
         except InputError:
             raise error from None
-        return found, likely, f"the program runs {likely.describe()}; if not, name its train ops with --train_op"
+        text = f"the program runs {likely.describe()}, each in a run of its own and as often as the others; the graph"
+        return found, likely, f"{text} does not say so: if not, name its runs with --train_op"
 
 
 def _sections_without_analysis(saved: graph_file.SavedGraph, error: InputError) -> Sections:

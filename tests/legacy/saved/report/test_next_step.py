@@ -1,7 +1,7 @@
 """The next commands that the page of a saved graph suggests, and its number of parameters."""
 
 from legacy.saved.report import next_step
-from legacy.saved.report.next_step import next_rows, parameter_count
+from legacy.saved.report.next_step import next_rows, parameter_count, with_other_runs
 from tests.small_lift import small_job
 from workloads.lifted.plan import Variable
 
@@ -56,6 +56,18 @@ def test_unequal_parts_cannot_be_lifted(tmp_path, monkeypatch):
     monkeypatch.setattr(next_step, "unequal_parts", lambda plan: "towers take 12, 36 rows of x")
     found = answers(plan)
     assert found["can be lifted"] == "no: towers take 12, 36 rows of x" and "next command" not in found
+
+
+def test_what_cannot_be_lifted_has_no_other_runs():
+    rows = [{"what": "can be lifted", "is": "no: towers take 12, 36 rows of x"}]
+    assert with_other_runs(rows, ["d", "g"]) == rows
+    assert with_other_runs([{**rows[0], "is": "yes"}], ["d", "g"]) == [
+        {"what": "can be lifted", "is": "yes, if its train ops take turns"},
+        {
+            "what": "other runs",
+            "is": "--train_op=d+g if one run fetches all, --train_op=d,d,g if d runs twice in each round",
+        },
+    ]
 
 
 def test_parameters_are_those_of_the_weights():

@@ -67,11 +67,24 @@ def take_turns():
 def test_several_train_ops_are_assumed_to_take_turns_in_the_order_of_the_graph(tmp_path):
     path = written(traced(take_turns), tmp_path)
     sections = inspect_graph(path)
-    assert sections[ASSUMED][0]["what"].startswith("the program runs critic, actor in turn;")
+    assert sections[ASSUMED][0]["what"].startswith("the program runs critic, actor in turn, each in a run of its own")
     commands = {row["what"]: row["is"] for row in sections["next"]}
     assert commands["next command"] == f"python -m legacy.lift {path} --out=lifted --train_op=critic,actor"
+    assert commands["can be lifted"] == "yes, if its train ops take turns"
+    assert "--train_op=critic+actor if one run fetches all" in commands["other runs"]
     named = inspect_graph(path, ["critic", "actor"])
-    assert ASSUMED not in named and sections == {ASSUMED: sections[ASSUMED], **named}
+    assert ASSUMED not in named and named["next"][0]["is"] == "yes"
+    rest = {title: rows for title, rows in sections.items() if title != "next"}
+    assert {ASSUMED: sections[ASSUMED], **named} == {**rest, "next": named["next"]}
+    assert [row for row in sections["next"] if row not in named["next"]] == [sections["next"][i] for i in (0, -1)]
+
+
+@pytest.mark.parametrize("runs", ["critic+actor", "critic,critic,actor"])
+def test_the_flags_of_other_runs_name_runs_that_can_be_analysed(runs, tmp_path):
+    path = written(traced(take_turns), tmp_path)
+    (others,) = [row["is"] for row in inspect_graph(path)["next"] if row["what"] == "other runs"]
+    assert f"--train_op={runs} " in others
+    assert inspect_graph(path, runs.split(","))["next"][0]["is"] == "yes"
 
 
 def test_a_train_op_to_choose_is_the_next_command(tmp_path):
