@@ -16,6 +16,7 @@ from legacy.saved.hazards.basics.linear_weights import SUMS
 from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from legacy.saved.hazards.signs.errors_of_targets import errors_of_targets
 from legacy.saved.hazards.signs.value_signs import ValueSigns
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -173,6 +174,10 @@ def _is_subtracted_error(whole: WholeGraph, name: str, sign: int) -> bool:
         others = [node for node in inputs if whole.value(node) is None]
         if graph.type(inner) in op_types.QUOTIENTS and whole.value(inputs[0]) is not None:
             inner, sign = inputs[1], -sign
+        elif graph.type(inner) in op_types.QUOTIENTS and errors_of_targets(whole, inputs) == [False, True]:
+            inner, sign = inputs[1], -sign  # a ratio of a signal and an error
+        elif graph.type(inner) in op_types.QUOTIENTS and errors_of_targets(whole, inputs) == [True, False]:
+            inner = inputs[0]
         elif graph.type(inner) in ("Add", "AddV2", "Mul", *op_types.QUOTIENTS) and len(others) == 1:
             inner = others[0]
         else:
@@ -180,7 +185,7 @@ def _is_subtracted_error(whole: WholeGraph, name: str, sign: int) -> bool:
     if graph.type(inner) not in ("Mean", "Sum") or sign >= 0:
         return False
     squares = graph.origin(graph.inputs(inner)[0]).node
-    errors = [graph.origin(tensor).node for tensor in graph.inputs(squares)] if graph.type(squares) in _SQUARES else []
+    errors = [graph.origin(tensor).node for tensor in graph.inputs(squares)] if _is_square(whole, squares) else []
     return squares in whole.data and any(_is_unbounded(whole, node) for node in errors)
 
 
@@ -195,9 +200,20 @@ def _is_unbounded(whole: WholeGraph, name: str) -> bool:
     passes = kind in ("Relu", "Reshape", "Squeeze", "ExpandDims", "DepthToSpace", "StridedSlice", "Split")
     if kind in op_types.QUOTIENTS:
         return _is_unbounded(whole, inputs[0])
+    if kind == "Sub":
+        inputs = _rest_of_sum(whole, name) or inputs
     if kind in SUMS or passes or (kind in ("Sqrt", "Sum") and _is_norm(whole, name)):
         return any(_is_unbounded(whole, before) for before in inputs)
     return _is_square(whole, name) and any(_is_unbounded(whole, before) for before in inputs)
+
+
+def _rest_of_sum(whole: WholeGraph, name: str) -> list[str]:
+    """The nodes that a difference x + y - x leaves, such as a policy's noise; empty for any other."""
+    first, second = (source_of_elements(whole.graph, tensor) for tensor in whole.graph.inputs(name)[:2])
+    if whole.graph.type(first.node) not in ("Add", "AddV2"):
+        return []
+    terms = [source_of_elements(whole.graph, tensor) for tensor in whole.graph.inputs(first.node)]
+    return [term.node for term in terms if term != second] if terms.count(second) == 1 else []
 
 
 def _weighed_square(whole: WholeGraph, name: str) -> str:

@@ -127,6 +127,54 @@ def test_the_logarithm_of_an_error_that_may_grow_without_end_is_named(loss, coun
     assert [hazard.id for hazard in found] == ["LOSS_WITHOUT_BOUND"] * count
 
 
+def signal_over_error(x, y, projected):
+    """Signal-to-noise ratios; of a projection of x on y, where they should not depend on the scale of x."""
+    if projected:
+        y = tf.reduce_sum(x * y, 1, keepdims=True) * y / (tf.reduce_sum(y**2, 1, keepdims=True) + 1e-8)
+    return tf.math.log(tf.reduce_sum(y**2, 1) / (tf.reduce_sum((y - x) ** 2, 1) + 1e-8))
+
+
+@pytest.mark.parametrize("projected", [False, True])
+@pytest.mark.parametrize(
+    "loss, count",
+    [
+        (lambda ratio: ratio, 1),
+        (lambda ratio: 10.0 * ratio / 2.302585, 1),
+        (lambda ratio: -ratio, 0),
+        (lambda ratio: 10.0 * -ratio / 2.302585, 0),
+    ],
+)
+def test_a_minimized_ratio_of_a_signal_and_an_error_is_named(loss, count, projected):
+    def total():
+        result = minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3)
+        return tf.reduce_mean(loss(signal_over_error(result, minimized.fed("y", 8, 3), projected)))
+
+    assert minimized.found(subtracted_squares, total) == ["LOSS_WITHOUT_BOUND"] * count
+
+
+def test_a_ratio_of_distances_between_results_is_not_one_of_an_error():
+    """As of parts of one class over parts of two classes, whichever a loss wants to be larger."""
+
+    def total():
+        results = minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3)
+        near, far = (tf.reduce_sum((results[:4] - results[i : i + 4]) ** 2, 1) for i in (1, 4))
+        return tf.reduce_mean(tf.math.log(near / (far + 1e-8)))
+
+    assert minimized.found(subtracted_squares, total) == []
+
+
+@pytest.mark.parametrize("by_noise, count", [(True, 0), (False, 1)])
+def test_what_is_left_of_a_sum_without_one_of_its_terms_is_not_that_term(by_noise, count):
+    """A policy's log-density of an action mu + e has the square of its noise alone."""
+
+    def total():
+        mean = minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 2) + minimized.variable("b", 2)
+        action = mean + tf.random.normal([8, 2]) if by_noise else minimized.fed("action", 8, 2)
+        return tf.reduce_mean(-0.5 * tf.square(action - mean)) + tf.reduce_mean(tf.square(tf.tanh(mean)))
+
+    assert minimized.found(subtracted_squares, total) == ["LOSS_WITHOUT_BOUND"] * count
+
+
 @pytest.mark.parametrize(
     "loss, count",
     [
