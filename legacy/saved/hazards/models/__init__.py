@@ -23,7 +23,7 @@ from legacy.saved.hazards.models import (
     sums_over_examples,
     unused_dropout,
 )
-from legacy.saved.hazards.models.shares import along_queries, over_joined_positions
+from legacy.saved.hazards.models.shares import along_queries, over_joined_positions, scaled_up
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -64,7 +64,7 @@ ANALYSIS_CHECKS = (
     noise.noise_of_one_example,
     norms.norms_over_examples,
     sums_over_examples.likelihoods_over_examples,
-    attention.scores_scaled_up,
+    scaled_up.scores_scaled_up,
     along_queries.shares_along_queries,
     over_joined_positions.shares_over_joined_positions,
     shares_along_other_axes.shares_added_up_along_other_axes,

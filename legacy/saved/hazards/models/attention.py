@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
@@ -14,7 +13,6 @@ from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.basics.variable_reads import variable_read
-from legacy.saved.hazards.models.cosines import normalized_along
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -81,57 +79,6 @@ def _repeated_number(whole: WholeGraph, name: str) -> float | None:
         return scaled[1]
     numbers = constant_array(graph, name)
     return float(np.ravel(numbers)[0]) if numbers is not None and np.unique(numbers).size == 1 else None
-
-
-def scores_scaled_up(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds scores of queries and keys that are multiplied by the root of their size; one hazard for all."""
-    graph, imported = whole.graph, found.context.imported
-    for softmax in _softmaxes(whole):
-        product = _past_masks(graph, graph.inputs(softmax)[0].node)
-        scaled = constant_factor(whole, product)
-        scores = _past(graph, scaled[0]) if scaled is not None else ""
-        if scaled is None or graph.type(scores) not in op_types.MATRIX_PRODUCTS:
-            continue
-        shape = imported.shape(*graph.inputs(scores)[0]) if scores in found.cut.graph.nodes else None
-        size = shape[-1] if shape else None
-        if any(normalized_along(whole, source_of_elements(graph, side)) for side in graph.inputs(scores)[:2]):
-            continue  # cosines, which need a factor
-        if size is not None and size > 1 and abs(scaled[1] - size**0.5) < 1e-3:
-            yield Hazard(
-                "SCORES_SCALED_UP",
-                product,
-                f"{product} multiplies scores of queries and keys of {size} elements by {scaled[1]:.4g}, the square "
-                f"root of {size}, where attention divides by it: the softmax is nearly one-hot",
-                "divide by the square root; for parity keep it",
-            )
-            return
-
-
-def _past_masks(graph: Graph, name: str) -> str:
-    """The scores that a mask is added to, or that are chosen where there is no mask; the node itself of any other.
-
-    The scores are the one input that a product of matrices is scaled to.
-    """
-    while True:
-        name = _past(graph, name)
-        inputs = [tensor.node for tensor in graph.inputs(name)]
-        if graph.type(name) not in ("Add", "AddV2", "Select", "SelectV2") or not inputs:
-            return name
-        scores = [
-            before for before in inputs if any(graph.type(n) in op_types.MATRIX_PRODUCTS for n in _near(graph, before))
-        ]
-        if len(scores) != 1:
-            return name
-        name = scores[0]
-
-
-def _near(graph: Graph, name: str) -> set[str]:
-    """A node and those that it is made of by at most four ops, as many as masks and a scale are."""
-    level, seen = {name}, {name}
-    for _ in range(4):
-        level = {tensor.node for before in level for tensor in graph.inputs(before)} - seen
-        seen |= level
-    return seen
 
 
 def multiplied_masks(whole: WholeGraph) -> Iterator[Hazard]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
@@ -15,7 +14,7 @@ from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.models.classes.margins import without_margin
-from workloads.lifted.graph import TensorId
+from legacy.saved.hazards.models.classes.unit_vectors import normalized_along
 
 _COPIES = ("Identity", "Reshape", "Cast", "CheckNumerics")
 
@@ -69,40 +68,6 @@ def weights_normalized_along_classes(whole: WholeGraph) -> Iterator[Hazard]:
                 f"normalize {variable} along axis {summed}; for parity keep it",
             )
             return
-
-
-def normalized_along(whole: WholeGraph, tensor: TensorId) -> tuple[TensorId, int] | None:
-    """Returns (x, the axis) of a tensor that is x / |x| along one axis; None of any other.
-
-    So `tf.nn.l2_normalize` writes it, and a quotient of x and `tf.norm(x)`.
-    """
-    graph = whole.graph
-    tensor = graph.origin(tensor)
-    if graph.type(tensor.node) in ("RealDiv", "Div"):
-        return _divided_by_norm(whole, *map(graph.origin, graph.inputs(tensor.node)))
-    if graph.type(tensor.node) != "Mul":
-        return None
-    inputs = [graph.origin(before) for before in graph.inputs(tensor.node)]
-    for one, other in zip(inputs, reversed(inputs)):
-        bounded = graph.origin(graph.inputs(other.node)[0]).node if graph.type(other.node) == "Rsqrt" else ""
-        total = graph.origin(graph.inputs(bounded)[0]).node if bounded and graph.type(bounded) == "Maximum" else bounded
-        squares = graph.origin(graph.inputs(total)[0]).node if total and graph.type(total) == "Sum" else ""
-        if squares and graph.type(squares) == "Square" and graph.origin(graph.inputs(squares)[0]) == one:
-            axes = constant_array(graph, graph.inputs(total)[1].node)
-            return (one, int(axes.ravel()[0])) if axes is not None and axes.size == 1 else None
-    return None
-
-
-def _divided_by_norm(whole: WholeGraph, value: TensorId, norm: TensorId) -> tuple[TensorId, int] | None:
-    """(x, the axis) of a quotient x / sqrt(sum(x * x)); None of any other."""
-    graph = whole.graph
-    total = graph.origin(graph.inputs(norm.node)[0]).node if graph.type(norm.node) == "Sqrt" else ""
-    squares = graph.origin(graph.inputs(total)[0]).node if total and graph.type(total) == "Sum" else ""
-    factors = {graph.origin(factor) for factor in graph.inputs(squares)} if squares else set()
-    if graph.type(squares or value.node) not in ("Square", "Mul") or factors != {value}:
-        return None
-    axes = constant_array(graph, graph.inputs(total)[1].node)
-    return (value, int(axes.ravel()[0])) if axes is not None and axes.size == 1 else None
 
 
 def minimized_cosines(whole: WholeGraph) -> Iterator[Hazard]:

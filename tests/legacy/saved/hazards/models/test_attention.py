@@ -3,13 +3,8 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.attention import (
-    inverted_masks,
-    multiplied_masks,
-    scores_scaled_up,
-)
+from legacy.saved.hazards.models.attention import inverted_masks, multiplied_masks
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards import minimized
 
@@ -157,44 +152,6 @@ def low(scores):
 )
 def test_a_where_that_masks_the_words_is_named(shares, count):
     assert found(inverted_masks, shares) == ["MASK_INVERTED"] * count
-
-
-@pytest.mark.parametrize(
-    "scale, count",
-    [
-        (lambda scores: scores * 2.0, 1),
-        (lambda scores: scores * 2.0 + v1.placeholder(tf.float32, [2, 1, 5], "mask"), 1),
-        (lambda scores: tf.where(tf.ones([2, 5, 5]) > 0, scores * 2.0, tf.fill([2, 5, 5], -1e9)), 1),
-        (lambda scores: scores / 2.0 + v1.placeholder(tf.float32, [2, 1, 5], "mask"), 0),
-        (lambda scores: scores / 2.0, 0),
-        (lambda scores: scores * 1.5, 0),
-    ],
-)
-def test_scores_times_the_root_of_their_size_are_named(scale, count):
-    def build():
-        w = v1.get_variable("w", [3, 4], use_resource=False)
-        words = tf.tensordot(v1.placeholder(tf.float32, [2, 5, 3], "x"), w, 1)
-        shares = tf.nn.softmax(scale(tf.matmul(words, words, transpose_b=True)))
-        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(shares @ words)), name="train")
-
-    graph = saved(traced(build), trainable_variables=["w"])
-    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
-    hazards = scores_scaled_up(WholeGraph(graph, analysis), analysis)
-    assert [hazard.id for hazard in hazards] == ["SCORES_SCALED_UP"] * count
-
-
-@pytest.mark.parametrize("normalize, count", [(lambda x: tf.nn.l2_normalize(x, -1), 0), (tf.tanh, 1)])
-def test_cosines_times_a_number_are_not(normalize, count):
-    def build():
-        w = v1.get_variable("w", [3, 4], use_resource=False)
-        words = normalize(tf.tensordot(v1.placeholder(tf.float32, [2, 5, 3], "x"), w, 1))
-        shares = tf.nn.softmax(2.0 * tf.matmul(words, words, transpose_b=True))
-        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(shares @ words)), name="train")
-
-    graph = saved(traced(build), trainable_variables=["w"])
-    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
-    hazards = list(scores_scaled_up(WholeGraph(graph, analysis), analysis))
-    assert [hazard.id for hazard in hazards] == ["SCORES_SCALED_UP"] * count
 
 
 def causal(scores):
