@@ -7,6 +7,7 @@ from legacy.saved.hazards.goals import (
     farthest_rows,
     logits_for_labels,
     mixed_shares,
+    nearest_codes,
     overlaps_of_boxes,
     partners,
     squares_of_means,
@@ -26,6 +27,7 @@ GRAPH_CHECKS = (
     mixed_shares.shares_that_do_not_add_up,
     farthest_rows.farthest_rows,
     squares_of_means.squares_of_mean_errors,
+    nearest_codes.codes_without_gradient,
 )
 
 #: Checks that need an analysis.
