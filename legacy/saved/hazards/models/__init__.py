@@ -23,6 +23,7 @@ from legacy.saved.hazards.models import (
     sums_over_examples,
     unused_dropout,
 )
+from legacy.saved.hazards.models.classes import margins_that_help
 from legacy.saved.hazards.models.shares import along_queries, over_joined_positions, scaled_up
 
 #: Checks of the graph alone, in the order of the page.
@@ -51,6 +52,7 @@ GRAPH_CHECKS = (
     norms.norms_of_all_outputs,
     states_of_towers.states_of_all_towers,
     cosines.cosines_for_logits,
+    margins_that_help.margins_that_help,
     cosines.weights_normalized_along_classes,
     cosines.minimized_cosines,
     cosines.compared_with_themselves,
