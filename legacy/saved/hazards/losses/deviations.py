@@ -15,7 +15,7 @@ def deviations_for_variances(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds codes mu + exp(h) * noise beside a divergence exp(h) - h, in which exp(h) is the variance; one for all."""
     graph = whole.graph
     for target in whole.targets:
-        signs = linear_signs(whole, target)
+        signs = _signs(whole, target)
         for name, sign in signs.items():
             if graph.type(name) != "Exp" or sign <= 0:
                 continue
@@ -34,6 +34,21 @@ def deviations_for_variances(whole: WholeGraph) -> Iterator[Hazard]:
                     "multiply the noise by exp(h / 2); for parity keep both",
                 )
                 return
+
+
+def _signs(whole: WholeGraph, target: str) -> dict[str, int]:
+    """Signs of the terms of a loss, also of those that it adds where they are larger than a constant: free bits."""
+    found = dict(linear_signs(whole, target))
+    todo = list(found)
+    while todo:
+        name = todo.pop()
+        inputs = [tensor.node for tensor in whole.graph.inputs(name)] if whole.graph.type(name) == "Maximum" else []
+        others = [before for before in inputs if whole.value(before) is None]
+        for node, sign in linear_signs(whole, others[0]).items() if len(others) == 1 and found[name] > 0 else ():
+            if node not in found:
+                found[node] = sign
+                todo.append(node)
+    return found
 
 
 def scaled_noise(whole: WholeGraph, logarithm: str) -> str:

@@ -43,3 +43,17 @@ def of_deviation(mean, h):
 )
 def test_a_variance_in_the_place_of_a_deviation_is_named(deviation, divergence, count):
     assert found(deviation, divergence) == ["VARIANCE_FOR_DEVIATION"] * count
+
+
+@pytest.mark.parametrize(
+    "deviation, divergence, count",
+    [
+        (tf.exp, of_variance, 1),
+        (lambda h: tf.exp(0.5 * h), of_variance, 0),
+        (tf.exp, of_deviation, 0),
+    ],
+)
+@pytest.mark.parametrize("bounds, is_read", [(lambda x: tf.maximum(x, 0.125), True), (lambda x: x**2, False)])
+def test_so_is_one_of_a_divergence_with_free_bits(deviation, divergence, count, bounds, is_read):
+    hazards = found(deviation, lambda mean, h: bounds(tf.reduce_mean(divergence(mean, h), 0, keepdims=True)))
+    assert hazards == ["VARIANCE_FOR_DEVIATION"] * (count if is_read else 0)
