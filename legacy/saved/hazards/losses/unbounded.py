@@ -109,7 +109,7 @@ def _sides(whole: WholeGraph, name: str) -> set[TensorId]:
 
 
 def _signs(whole: WholeGraph, target: str) -> dict[str, int]:
-    """Signs of the terms of a loss, also of those that a mask or a share weighs, or that a log-sum-exp rises with."""
+    """Signs of the terms of a loss, also of those that a mask weighs, or that a log-sum-exp or maximum takes."""
     graph, found = whole.graph, dict(linear_signs(whole, target))
     todo, values = list(found), ValueSigns(whole)
     while todo:
@@ -125,6 +125,9 @@ def _signs(whole: WholeGraph, target: str) -> dict[str, int]:
             exponential = graph.origin(graph.inputs(total)[0]).node if graph.type(total) == "Sum" else ""
             is_sum = bool(exponential) and graph.type(exponential) == "Exp"
             inner = graph.inputs(exponential)[0].node if is_sum else ""
+        elif graph.type(name) == "Maximum" and sign < 0:  # its bound is on the other side
+            others = [node for node in inputs if whole.value(node) is None]
+            inner = others[0] if len(others) == 1 else ""
         for node, own in linear_signs(whole, inner).items() if inner and sign else ():
             if node not in found:
                 found[node] = own * sign

@@ -180,6 +180,10 @@ def test_what_is_left_of_a_sum_without_one_of_its_terms_is_not_that_term(by_nois
     [
         (lambda m, h: tf.square(m) - tf.exp(h) - h, 1),
         (lambda m, h: tf.square(m) + tf.exp(h) - h, 0),
+        (lambda m, h: tf.square(m) - tf.maximum(tf.reduce_mean(tf.exp(h) - h, 0), 0.125), 1),
+        (lambda m, h: tf.square(m) + tf.maximum(tf.reduce_mean(tf.exp(h) - h, 0), 0.125), 0),
+        (lambda m, h: tf.square(m) - tf.minimum(tf.reduce_mean(tf.exp(h) - h, 0), 8.0), 0),
+        (lambda m, h: tf.square(m) + tf.maximum(tf.reduce_mean(h - tf.exp(h), 0), 0.125), 0),
         (lambda m, h: tf.square(m) - tf.exp(tf.tanh(h)), 0),
         (lambda m, h: tf.square(m) + tf.exp(-h) + h, 0),
     ],
