@@ -15,7 +15,9 @@ import tensorflow as tf
 from legacy.rerun import runnable
 from legacy.rerun.observed import changed_tensors, observed_gradients, observed_rates
 from legacy.towers.graph_program import GraphProgram
+from legacy.towers.prepared_session import PreparedSession
 from legacy.towers.program import session_config
+from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.graph.importing import import_graph
 from workloads.lifted.graph.sums import add_in_order
 from workloads.lifted.pieces.noise import keyed_nodes, noise_key
@@ -70,6 +72,7 @@ class OldGraphProgram(GraphProgram):
         self._taps = find_taps(self._workload, options.taps)
         self._step = 0
         self._held: Any = None
+        self._computed_nodes: Dict[int, set[str]] = {}
         self._drawn = runnable.drawn_tensors(self._workload) if source.noise == "drawn" else {}
         self._inputs = runnable.input_placeholders(self._plan, [*self._drawn, *self._given_tensors()])
         graph_def = runnable.runnable_graph(self._workload, self._inputs, devices, source.noise, dependencies)
@@ -81,7 +84,7 @@ class OldGraphProgram(GraphProgram):
             self._resident = self._keep(source.shards(0)) if source.fixed else None
             import_graph(graph_def, self._resident)
             self._reads, self._holders, self._assign = self._state_ops()
-        self._session = v1.Session(graph=self.graph, config=session_config(devices, options.exact, job.replicas))
+        self._session = PreparedSession(graph=self.graph, config=session_config(devices, options.exact, job.replicas))
         self._session.run(self._starters)
         self._keys = self._noise_keys()
         self._copied = set(changed_tensors(self._plan))
@@ -133,12 +136,31 @@ class OldGraphProgram(GraphProgram):
         return self._workload.state(self._step, self._session.run(self._reads))
 
     def step(self) -> StepRecord:
+        return self._step_with([])[0]
+
+    def step_with(self, names: List[str]) -> Tuple[StepRecord, Dict[str, np.ndarray]]:
+        return self._step_with(names)
+
+    def _step_with(self, names: List[str]) -> Tuple[StepRecord, Dict[str, np.ndarray]]:
+        """See `step_with`."""
         phase = self._step % len(self._plan.phases)
         shards = self._source.shards(self._step)
         with op_errors_as_input_errors("the old graph"):
             feed = self._with_replaced({**self._feed(shards), **(self._held or {})})
-            _, seen = self._session.run([self._train_op(phase), self._fetches[phase]], feed)
-        step = self._step
+            fetches = {"step": self._fetches[phase], "read": {n: n for n in names if self._computes(phase, n)}}
+            _, seen = self._session.run([self._train_op(phase), fetches], feed)
+        return self._record(shards, seen["step"]), seen["read"]
+
+    def _computes(self, phase: int, name: str) -> bool:
+        """Returns whether a phase's step computes a tensor."""
+        if phase not in self._computed_nodes:
+            graph = Graph(self.graph.as_graph_def())
+            self._computed_nodes[phase] = graph.ancestors([self._plan.phases[phase].train_op])
+        return parse_tensor_name(name).node in self._computed_nodes[phase]
+
+    def _record(self, shards: Sequence[Arrays], seen: Mapping[str, Any]) -> StepRecord:
+        """Counts a step; returns what is kept of it."""
+        step, phase = self._step, self._step % len(self._plan.phases)
         self._step += 1
         return StepRecord(
             step=step,

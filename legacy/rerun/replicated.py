@@ -9,7 +9,7 @@ which tower.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Dict, List, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -139,6 +139,9 @@ class ReplicatedOldGraph(OldGraphProgram):
             tap_gradients=[{tap: found[name] for tap, name in taps.gradients(t).items()} for t, found in tapped],
             tap_readers=taps.readers,
         )
+
+    def step_with(self, names: List[str]) -> Tuple[StepRecord, Dict[str, np.ndarray]]:
+        return self.step(), {}
 
     def tower_tensors(self) -> list[str]:
         run = sorted(set(self._towers))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, Any, Dict, List
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple
 
 from workloads.numerics.half_precision import coarsest_half
 from workloads.program import Program
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     import tensorflow as tf
+
+    from workloads.program import StepRecord
 
 
 class GraphProgram(Program):
@@ -66,6 +68,17 @@ class GraphProgram(Program):
     def given_tensors(self) -> List[str]:
         """Returns the names of tensors that each step is fed, so that the ops upstream of them do not run."""
         return []
+
+    def step_with(self, names: List[str]) -> Tuple[StepRecord, Dict[str, np.ndarray]]:
+        """Takes a step, and reads tensors in it.
+
+        Args:
+          names: of tensors outside of loops and branches.
+
+        Returns:
+          The step, and {name: value} of those tensors that it computes; of none where it takes several runs.
+        """
+        return self.step(), {}
 
     @abc.abstractmethod
     def run_traced(self, options: tf.compat.v1.RunOptions, metadata: tf.compat.v1.RunMetadata) -> None:

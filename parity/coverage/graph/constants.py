@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.graph.conditions import Branch
 from legacy.towers.graph_program import GraphProgram
 from parity.coverage.changed_constants import FACTOR
 from parity.coverage.graph import exponents
@@ -43,6 +44,9 @@ SHORTEST_HALVED = 4
 
 #: Ops that bound a value by another one.
 _BOUNDING = ("ClipByValue", "Maximum", "Minimum")
+
+#: Ops that let a value into the branch that a predicate chooses.
+_TWO_WAY = ("Switch", "RefSwitch")
 
 #: The towers' name scopes in the graphs that this project builds.
 _TOWER = re.compile(r"^tower_(\d+)/")
@@ -167,9 +171,26 @@ class ConstantIndex:
         constants would take hours if each were given its own. Large constants, which would be copied at every step, and
         those in loops and branches, which a step would use in the branch that is not taken, are left out.
         """
-        inside = self._graph.frames() | self._graph.branches()
         is_small = constant.value.size <= MOST_GIVEN
-        return {node + ":0": constant.value for node in constant.nodes if is_small and node not in inside}
+        return {node + ":0": constant.value for node in constant.nodes if is_small and node not in self._inside}
+
+    def only_branches(self, changed: Iterable[str]) -> frozenset[Branch]:
+        """Returns the branches that all uses of constants are in, given by the names of their tensors; none without.
+
+        Where a step takes none of these branches, a change of the constants changes nothing: they enter by Switches,
+        of which nothing uses the other output. Only branches whose predicates are outside of any branch are found.
+        """
+        graph, found = self._graph, set[Branch]()
+        for use in (use for name in changed for use in graph.users(parse_tensor_name(name).node)):
+            predicate = graph.inputs(use.node)[-1]
+            if graph.type(use.node) not in _TWO_WAY or use.position != 0 or predicate.node in self._inside:
+                return frozenset()
+            found |= {Branch(predicate, after.output) for after in graph.users(use.node)}
+        return frozenset(found)
+
+    @functools.cached_property
+    def _inside(self) -> set[str]:
+        return self._graph.frames() | self._graph.branches()
 
     def is_outside_towers(self, changed: Iterable[str]) -> bool:
         """Returns whether no result of a tower depends on some constants, given by the names of their tensors."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.graph.conditions import Branch
 from legacy.towers.graph_program import GraphProgram
 from parity.comparison import stages
 from parity.comparison.floats import length
@@ -37,7 +38,8 @@ class MutatedTowers:
 
     Where no result of a tower depends on a constant, its mutant takes the results of the step without a change: forward
     and backward pass, most of the time of a step, run once for all of these mutants. A changed constant of the step
-    takes no step where it changes no number that data meet, nor where a smaller change of the same numbers was seen.
+    takes no step where it changes no number that data meet, nor where a smaller change of the same numbers was seen,
+    nor does one of branches that the step does not take.
 
     Args:
       program: towers of their own, which take each step from its own state.
@@ -53,6 +55,8 @@ class MutatedTowers:
         self._results: tuple[ObservedStep, Any] | None = None  # of the towers, in the last step that was asked for
         self._bounds: dict[str, np.ndarray] = {}
         self._step_numbers = self.index.step_numbers()
+        self._predicate_names: set[str] = set()
+        self._predicates: Mapping[str, np.ndarray] = {}  # of the unchanged step, as far as they are known
         self._loaded: ObservedStep | None = None  # the step from whose state the program would go on
         self._numbers: tuple[ObservedStep, dict[str, np.ndarray], ShownChanges] | None = None  # of the last step
 
@@ -87,6 +91,8 @@ class MutatedTowers:
             (constant, words, values) for constant in chosen for words, values in self.index.changed_values(constant)
         ]
         changes.sort(key=lambda one: _relative_size(one[0], one[2]) if one[0].of_step else 0.0)
+        used_in = [self.index.only_branches(values) for _, _, values in changes]
+        self._predicate_names = {branch.predicate.name for branches in used_in for branch in branches}
         for constant, words, values in changes:
             yield self._mutant(constant, words, values)
 
@@ -138,6 +144,9 @@ class MutatedTowers:
     ) -> Iterator[Effect]:
         """Yields what a changed constant changes in a step; in a visit, also what the opposite change does."""
         right = self._unchanged(step)
+        branches = self.index.only_branches(values)
+        if branches and not any(self._may_take(branch) for branch in branches):
+            return
         is_update = self._program.holds_results and self.index.is_outside_towers(values)
         results = self._results_of(step) if is_update else None
         for changed in (values, opposite) if step.visit is not None and opposite else (values,):
@@ -178,10 +187,17 @@ class MutatedTowers:
         return self._numbers[1:]
 
     def _unchanged(self, step: ObservedStep) -> StepRecord:
-        """The step without a change; of the last step that was asked for it is known."""
+        """The step without a change, with the predicates of its branches; of the last step asked for it is known."""
         if self._right is None or self._right[0] is not step:
-            self._right = (step, self._step(step, {}))
+            self._start(step, {})
+            record, self._predicates = self._program.step_with(sorted(self._predicate_names))
+            self._right = (step, record)
         return self._right[1]
+
+    def _may_take(self, branch: Branch) -> bool:
+        """Whether the unchanged step that was taken last may have taken a branch."""
+        value = self._predicates.get(branch.predicate.name)
+        return value is None or bool(value) == bool(branch.value)
 
     def _results_of(self, step: ObservedStep) -> Any:
         """The towers' results in a step; None where a step that is given them is another one than theirs."""
@@ -198,14 +214,18 @@ class MutatedTowers:
         return self._results[1]
 
     def _step(self, step: ObservedStep, values: Mapping[str, np.ndarray], results: Any = None) -> StepRecord:
-        self._replace(values)
-        self._load(step)
-        self._loaded = None
+        self._start(step, values)
         self._program.hold_results(results)
         try:
             return self._program.step()
         finally:
             self._program.hold_results(None)
+
+    def _start(self, step: ObservedStep, values: Mapping[str, np.ndarray]) -> None:
+        """Has the program start from a step's state, with changed constants."""
+        self._replace(values)
+        self._load(step)
+        self._loaded = None
 
     def _load(self, step: ObservedStep) -> None:
         """Has the program start from a step's state, unless it is in it."""
