@@ -15,26 +15,56 @@ if TYPE_CHECKING:
     from legacy.saved.analysis.context import Context
     from workloads.lifted.plan import Effect
 
+#: {type of an op that chooses one of two values: its inputs that are these}.
+_CHOICES = {"Merge": slice(0, 2), "Select": slice(1, 3), "SelectV2": slice(1, 3)}
+
 SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
 
 
 def addend(context: Context, effect: Effect) -> float | None:
     """Returns the constant that an update adds to a variable, by `assign_add` or `assign(v, v + 1)`; None for others.
 
+    Of `assign(v, cond(finite, lambda: v + 1, lambda: v))`, which adds it under a condition, also that constant.
+
     Args:
       context: of the cut graph.
       effect: the update.
     """
+    added = added_tensor(context, effect)
+    return None if added is None else scalar(context, added)
+
+
+def added_tensor(context: Context, effect: Effect) -> TensorId | None:
+    """Returns what an update adds to a variable, a constant or not; None for other updates. See `addend`."""
     if not effect.values:
         return None
     value = parse_tensor_name(effect.values[0])
     if effect.op in op_types.ADDS:
-        return scalar(context, value)
-    if effect.op not in op_types.SETS or context.graph.type(value.node) not in ("Add", "AddV2"):
+        return value
+    return _added(context, _changed_choice(context, effect) or value, effect) if effect.op in op_types.SETS else None
+
+
+def is_chosen(context: Context, effect: Effect) -> bool:
+    """Returns whether an assignment may set a variable to the value that it has, by a choice between two values."""
+    return effect.op in op_types.SETS and bool(effect.values) and _changed_choice(context, effect) is not None
+
+
+def _changed_choice(context: Context, effect: Effect) -> TensorId | None:
+    """The changed value of an assignment of `cond(p, change, lambda: v)`, or of `where(p, changed, v)`; else None."""
+    value = context.graph.origin(parse_tensor_name(effect.values[0]))
+    choices = context.graph.inputs(value.node)[_CHOICES.get(context.graph.type(value.node), slice(0))]
+    others = [one for one in choices if not _is_value(context, one, effect.writes[0])]
+    return others[0] if len(choices) == 2 and len(others) == 1 else None
+
+
+def _added(context: Context, value: TensorId, effect: Effect) -> TensorId | None:
+    """The term that a sum adds to the variable of an update; None if it is no such sum."""
+    value = context.graph.origin(value)
+    if context.graph.type(value.node) not in ("Add", "AddV2"):
         return None
     terms = context.graph.inputs(value.node)
     own = [_is_value(context, term, effect.writes[0]) for term in terms]
-    return scalar(context, terms[own.index(False)]) if sorted(own) == [False, True] else None
+    return terms[own.index(False)] if sorted(own) == [False, True] else None
 
 
 def learning_rate(context: Context, effect: Effect) -> str | None:
@@ -195,7 +225,11 @@ def scalar(context: Context, tensor: TensorId) -> float | None:
 
 
 def _is_value(context: Context, tensor: TensorId, variable: str) -> bool:
-    """Returns whether a tensor is a variable's value."""
-    if context.graph.type(tensor.node) == "ReadVariableOp":
-        tensor = context.graph.inputs(tensor.node)[0]
+    """Returns whether a tensor is a variable's value, in a branch too."""
+    for _ in range(2):  # Switches let a resource into a branch, or what was read of it
+        if context.state.aliases.get(tensor) == variable:
+            return True
+        tensor = context.graph.before_branches(tensor)
+        if context.graph.type(tensor.node) == "ReadVariableOp":
+            tensor = context.graph.inputs(tensor.node)[0]
     return context.state.aliases.get(tensor) == variable

@@ -26,7 +26,7 @@ def counter_rows(analysed: AnalysedStep) -> list[Row]:
             if effect.values and analysed.is_counter(name) and counter_role(analysed, name) == STEP_COUNTER:
                 by = analysed.addend(effect)
                 text = "-" if by is None else f"{by:g}"
-                text += ", under a condition" if effect.condition is not None else ""
+                text += ", under a condition" if analysed.is_conditional(effect) else ""
                 rows.append({"variable": name, "rises by": text, "by op": effect.node})
     return rows
 

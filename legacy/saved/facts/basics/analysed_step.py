@@ -132,6 +132,10 @@ class AnalysedStep:
         """Returns the constant that an update adds to a variable; None for others."""
         return updates_by_hand.addend(self.context, effect)
 
+    def is_conditional(self, effect: Effect) -> bool:
+        """Returns whether an update leaves a variable as it is in some steps: in a branch, or by a chosen value."""
+        return effect.condition is not None or updates_by_hand.is_chosen(self.context, effect)
+
     def is_counter(self, variable: str) -> bool:
         """Whether a variable is a counter: a scalar to which steps add a constant, or a whole number that none sets.
 
@@ -147,16 +151,22 @@ class AnalysedStep:
         if is_whole and all(effect.op in op_types.ADDS for effect in effects):
             return True
         addends = [self.addend(effect) for effect in effects]
-        of_data = any(parse_tensor_name(value).node in self.context.data for e in effects for value in e.values)
-        if of_data or None in addends:
+        if None in addends or any(self._is_of_data(effect) for effect in effects):
             return False
         is_read = bool(self.graph.descendants([variable], controls=False) & self.rules)  # as by a schedule
         return is_whole or is_read or set(addends) == {1.0}
 
+    def _is_of_data(self, effect: Effect) -> bool:
+        """Whether data change what an update sets; of a choice between two values, what the chosen one adds."""
+        if updates_by_hand.is_chosen(self.context, effect):
+            added = updates_by_hand.added_tensor(self.context, effect)
+            return added is None or self.graph.type(self.graph.before_branches(added).node) != "Const"
+        return any(parse_tensor_name(value).node in self.context.data for value in effect.values)
+
     def rises_by(self, variable: str) -> float | None:
         """Returns what a step adds to a counter in all; None where that is not known, or several ops may not run."""
         effects = self._effects.get(variable, [])
-        addends = [None if effect.condition else self.addend(effect) for effect in effects]
+        addends = [None if self.is_conditional(effect) else self.addend(effect) for effect in effects]
         return None if None in addends else sum(addend for addend in addends if addend is not None)
 
     def is_changed(self, variable: str) -> bool:

@@ -1,5 +1,6 @@
 """Counters of steps, of steps under a condition, and of the updates of one average."""
 
+import pytest
 import tensorflow as tf
 from tensorflow.python.training import moving_averages  # assign_moving_average has no other name in 2.x
 
@@ -46,6 +47,49 @@ def test_a_counter_that_rises_in_some_steps():
         return v1.cond(tf.reduce_sum(x) > 0, lambda: v1.assign_add(step, 1).op, tf.no_op)
 
     assert counters(make)[0] == [("global_step", "1, under a condition")]
+
+
+def chosen(choose, changed, other=lambda step, total: step):
+    """An update of the step counter to a changed value where the examples are finite, else to another one."""
+
+    def make(x):
+        step = v1.train.get_or_create_global_step()
+        total = tf.reduce_sum(x)
+        value = choose(tf.math.is_finite(total), lambda: changed(step, total), lambda: other(step, total))
+        return v1.assign(step, tf.identity(value))
+
+    return make
+
+
+def where(predicate, changed, other):
+    return v1.where(predicate, changed(), other())
+
+
+def of_examples(step, total):
+    return step + tf.cast(total, step.dtype)
+
+
+@pytest.mark.parametrize("choose", [v1.cond, where])
+def test_a_counter_that_is_set_to_a_chosen_value(choose):
+    found = counters(chosen(choose, lambda step, total: step + 2))
+    assert found[0] == [("global_step", "2, under a condition")]
+    assert counters(chosen(choose, lambda step, total: step, lambda step, total: step + 1))[0] == [
+        ("global_step", "1, under a condition")
+    ]
+
+
+@pytest.mark.parametrize("choose", [v1.cond, where])
+@pytest.mark.parametrize(
+    "changed, other",
+    [
+        (of_examples, lambda step, total: step),
+        (lambda step, total: step + 1, lambda step, total: tf.zeros_like(step)),
+        (lambda step, total: step * 2, lambda step, total: step),
+        (lambda step, total: step + 1, lambda step, total: step + 2),
+    ],
+)
+def test_other_chosen_values_count_no_steps(choose, changed, other):
+    assert counters(chosen(choose, changed, other))[0] == []
 
 
 def test_the_count_of_a_debiased_average_is_no_step_counter():
