@@ -26,12 +26,14 @@ class Source(abc.ABC):
     Attributes:
       fixed: whether every step gets the same batch.
       copied: inputs whose rows are copies of one value, as an old graph takes them whole; empty but for its ports.
+      made_up_scalars: scalar inputs whose values are made up, though a program knows them; see `--settings`.
       shared: inputs that every replica gets whole, as an old graph gives them to all of its towers.
     """
 
     fixed = False
     copied: Collection[str] = ()
     shared: Collection[str] = ()
+    made_up_scalars: Collection[str] = ()
     #: Random numbers of a lifted graph: "keyed", or "drawn" if the batches bring them.
     noise = "keyed"
 

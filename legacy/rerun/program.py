@@ -7,7 +7,7 @@ dependencies fix the order that the plan chose.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, ContextManager, Dict, List, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -145,11 +145,14 @@ class OldGraphProgram(GraphProgram):
         """See `step_with`."""
         phase = self._step % len(self._plan.phases)
         shards = self._source.shards(self._step)
-        with op_errors_as_input_errors("the old graph"):
+        with self._op_errors():
             feed = self._with_replaced({**self._feed(shards), **(self._held or {})})
             fetches = {"step": self._fetches[phase], "read": {n: n for n in names if self._computes(phase, n)}}
             _, seen = self._session.run([self._train_op(phase), fetches], feed)
         return self._record(shards, seen["step"]), seen["read"]
+
+    def _op_errors(self) -> ContextManager[None]:
+        return op_errors_as_input_errors("the old graph", made_up_scalars=self._source.made_up_scalars)
 
     def _computes(self, phase: int, name: str) -> bool:
         """Returns whether a phase's step computes a tensor."""
@@ -197,7 +200,7 @@ class OldGraphProgram(GraphProgram):
         found = [self.graph.get_tensor_by_name(name) for name in names]
         if not all(self.graph.is_feedable(tensor) and not tensor.dtype._is_ref_dtype for tensor in found):
             return None
-        with op_errors_as_input_errors("the old graph"):
+        with self._op_errors():
             return dict(zip(names, self._session.run(found, feed)))
 
     def hold_results(self, results: Any) -> None:
@@ -221,7 +224,7 @@ class OldGraphProgram(GraphProgram):
         """Takes a step that is not observed, with the session's options and metadata if given; returns its losses."""
         phase = self._step % len(self._plan.phases)
         shards = None if self._resident else self._source.shards(self._step)
-        with op_errors_as_input_errors("the old graph"):
+        with self._op_errors():
             fetches = [self._fetches[phase]["losses"], self._train_op(phase)]
             losses, _ = self._session.run(fetches, self._feed(shards), *trace)
         self._step += 1
@@ -237,7 +240,7 @@ class OldGraphProgram(GraphProgram):
         Returns:
           {name: value}.
         """
-        with op_errors_as_input_errors("the old graph"):
+        with self._op_errors():
             return dict(zip(names, self._session.run(list(names), self._with_replaced(self._feed(shards)))))
 
     def close(self) -> None:

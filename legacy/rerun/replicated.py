@@ -28,7 +28,7 @@ from workloads.lifted.replication import (
     tower_of_crossing,
     tower_run_by,
 )
-from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
+from workloads.lifted.workload import as_lifted
 from workloads.program import State, StepRecord
 from workloads.records.writer import batch_digest
 from workloads.support.errors import require
@@ -116,7 +116,7 @@ class ReplicatedOldGraph(OldGraphProgram):
         shards = self._source.shards(step)
         towers, taps = self._held or self._run_towers(phase, shards), self._taps[phase]
         tapped = list(zip(self._towers, towers)) if taps.taps else []
-        with op_errors_as_input_errors("the old graph"):
+        with self._op_errors():
             fetches = {name: self._fetches[phase][name] for name in ("combined", "rates")}
             given = self._with_replaced(self._update_feed(phase, shards, towers))
             _, _, seen = self._session.run([self._train_op(phase), self._updates[phase], fetches], given)
@@ -205,7 +205,7 @@ class ReplicatedOldGraph(OldGraphProgram):
             names = self._wanted[phase][tower]
             # All towers are fed: gradients may wait for what another tower computes, as those of a mean of losses do.
             feed = self._replica_feed([replica] * self._plan.towers, shards)
-            with op_errors_as_input_errors("the old graph"):
+            with self._op_errors():
                 values = self._session.run([self._computed(name) for name in names], self._with_replaced(feed))
             found.append(dict(zip(names, values)))
         if before is not None:

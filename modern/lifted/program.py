@@ -58,6 +58,7 @@ class LiftedProgram(InTurnProgram):
             if port is None
             else [PortStep(job, i, self._variables) for i in phases]
         )
+        self._made_up_scalars = source.made_up_scalars
         self._input = ReplicaInput(job, source, self.strategy, range(job.replicas))
         self._step = start.step
         # Variables of one tower, such as a recurrent state, differ between the replicas that run its graph.
@@ -126,7 +127,7 @@ class LiftedProgram(InTurnProgram):
         return [{name: local(values[name])[replica].numpy() for name in names} for replica in replicas]
 
     def _user_ops(self) -> contextlib.AbstractContextManager[None]:
-        return op_errors_as_input_errors("the port", lambda: self._input.failure)
+        return op_errors_as_input_errors("the port", lambda: self._input.failure, self._made_up_scalars)
 
     def traces(self) -> int:
         """Returns the number of times that a step was traced in Python so far."""

@@ -74,6 +74,9 @@ class LiftedSynthetic(_LiftedSource):
         self._rates = fed_learning_rates(lift.plan, lift.graph)
         batches = lift.own_batches()
         self._own = OwnExamples(batches, lift.plan.towers, list(self._inputs.values())) if batches else None
+        known = {*self._settings, *(name for batch in batches or () for name in batch if name not in self._rates)}
+        scalars = [name for name, entry in self._inputs.items() if entry.kind == "setting"]
+        self.made_up_scalars = [name for name in scalars if name not in known]
 
     def shards(self, step: int) -> list[Arrays]:
         shards = [self._shard(step, replica) for replica in range(self._job.replicas)]

@@ -25,7 +25,7 @@ from workloads.workload import Workload
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from workloads.lifted.plan import Input, Plan
     from workloads.program import Arrays
@@ -255,7 +255,9 @@ def as_lifted(workload: Workload) -> LiftedWorkload:
 
 
 def op_errors_as_input_errors(
-    program: str, cause: Callable[[], BaseException | None] = lambda: None
+    program: str,
+    cause: Callable[[], BaseException | None] = lambda: None,
+    made_up_scalars: Collection[str] = (),
 ) -> ContextManager[None]:
     """Makes a context that raises an error of an op as an `OpFailed`: a graph may need what machine or data lack.
 
@@ -264,18 +266,21 @@ def op_errors_as_input_errors(
     Args:
       program: the program that runs, for the message.
       cause: returns what the ops' input failed with, if it did.
+      made_up_scalars: names of scalar inputs whose values are made up, for the message.
 
     Returns:
       the context manager.
     """
-    return _OpErrors(program, cause)
+    return _OpErrors(program, cause, made_up_scalars)
 
 
 class _OpErrors(ContextManager[None]):
     """See `op_errors_as_input_errors`."""
 
-    def __init__(self, program: str, cause: Callable[[], BaseException | None]) -> None:
-        self._program, self._cause = program, cause
+    def __init__(
+        self, program: str, cause: Callable[[], BaseException | None], made_up_scalars: Collection[str]
+    ) -> None:
+        self._program, self._cause, self._made_up_scalars = program, cause, made_up_scalars
 
     def __exit__(
         self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
@@ -292,4 +297,6 @@ class _OpErrors(ContextManager[None]):
             reason += (
                 "; where made-up inputs do not fit each other, lift with --data, which takes their sizes from yours"
             )
+        if self._made_up_scalars:
+            reason += f"; made up: {', '.join(self._made_up_scalars)}; give the program's values by --settings"
         raise OpFailed(f"--workload: {self._program} does not run here with these data: {reason}") from error

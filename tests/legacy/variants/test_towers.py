@@ -1,6 +1,7 @@
 """Ways to write towers that the recorded programs do not show, each lifted and compared bit by bit."""
 
 import dataclasses
+import functools
 import os
 
 import numpy as np
@@ -363,6 +364,27 @@ def test_data_that_the_graph_cannot_take_end_in_one_line(tmp_path):
     for program in (setup.legacy_program(), setup.modern_program()):
         with program, pytest.raises(InputError, match="does not run here with these data"):
             program.step()
+
+
+def test_a_run_that_fails_names_the_scalars_that_were_made_up(tmp_path):
+    """A scalar that sizes depend on is made up, unless it is given."""
+
+    def build():
+        xs, rows = split_batch(), v1.placeholder(tf.int32, [], "rows")
+        shape = tf.stack([rows * 2, 3])
+        grads = towers(lambda i: tf.gradients(sum_of_squares(tf.reshape(xs[i], shape)), [weights()])[0])
+        return apply(tf.add_n(grads) / TOWERS)
+
+    made = lifted(build, tmp_path)
+    for settings, hint in ({}, "; made up: rows; give .* --settings"), ({"rows": 5}, r"(?!.*--settings)"):
+        source = functools.partial(LiftedSynthetic, settings=settings)
+        setup = dataclasses.replace(made, make_source=source)
+        for program in (setup.legacy_program(), setup.modern_program()):
+            with program, pytest.raises(InputError, match=f"^{hint}" if settings else hint):
+                program.step()
+    assert_same(
+        dataclasses.replace(made, make_source=functools.partial(LiftedSynthetic, settings={"rows": BATCH // 2})), 2
+    )
 
 
 def test_an_optimizer_written_by_hand(tmp_path):
