@@ -71,12 +71,13 @@ def _joined_lines(update: WrittenUpdate) -> List[str]:
     path = update.path
     lines = [
         f"gradients = dict(zip({update.group}, gradients))",
+        *path.own_lines,
         "for name in rows:  # those of all replicas, one after another",
         "    slices = gather(context, gradients[name])",
         f"    joined = tf.concat([one.values for one in slices], axis=0){path.rows_scaled}",
         "    gradients[name] = tf.IndexedSlices(joined, tf.concat([one.indices for one in slices], axis=0))",
     ]
-    if set(path.rows) < set(path.weights):
+    if set(path.joined_rows) < set(path.weights):
         values = "[gradients[name] for name in dense]"
         lines += [
             f"dense = [name for name in {update.group} if name not in rows]",
@@ -140,8 +141,16 @@ def _loss_lines(update: WrittenUpdate, loss: WrittenLoss, functions: str, style:
 def _combining_lines(update: WrittenUpdate) -> List[str]:
     """Returns the lines that make a dict of the list `gradients`: of reduced gradients, or of those of all replicas."""
     path = update.path
-    if path.combine and path.rows:
+    if path.combine and path.joined_rows:
         return _joined_lines(update)
+    if path.own_lines:
+        values = f"[gradients[name] for name in {update.group}]"
+        return [
+            f"gradients = dict(zip({update.group}, gradients))",
+            *path.own_lines,
+            *reduced_lines("reduced", path.combine, path.reciprocal, values),
+            f"gradients = dict(zip({update.group}, reduced))",
+        ]
     if path.combine:
         return [
             *reduced_lines("gradients", path.combine, path.reciprocal),

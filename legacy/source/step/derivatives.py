@@ -93,7 +93,13 @@ def raw_gradients(graph: Graph, phase: Phase, tower: int) -> Dict[str, str]:
             return _own_derivatives(graph, phase, tower, made)
 
         return {n: part for label, one in found for n, part in _before_clipping(graph, label, one, own).items()}
-    return {name: made_dense(graph, tensor) for name, tensor in phase.raw[tower].items()}
+    raw = {name: made_dense(graph, tensor) for name, tensor in phase.raw[tower].items()}
+    for label in [label for label in raw if not is_indices_label(label) and indices_label(label) not in raw]:
+        given = phase.gradients[tower].get(label, raw[label])
+        if given != raw[label] and graph.type(parse_tensor_name(given).node) == SUM_OF_ROWS:
+            rows = _before_clipping(graph, label, given, list)
+            raw.update(rows if rows[label] == raw[label] else {})
+    return raw
 
 
 def _own_derivatives(graph: Graph, phase: Phase, tower: int, made: Sequence[TensorId]) -> List[TensorId]:

@@ -16,6 +16,7 @@ from legacy.source.step.further_gradients import further_gradients
 from legacy.source.step.learning import combining
 from legacy.source.step.losses_of_weights import loss_scales, losses_of_weights, require_losses
 from legacy.source.update.scaled_means import before_constants
+from legacy.source.update.tower_changes import changed_gradients
 from workloads.lifted.averaging import RECIPROCAL, average_form, division_rounds
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.piece import Fetch
@@ -44,6 +45,9 @@ class GradientPath(NamedTuple):
       reciprocal: whether a mean of those that are no rows is a sum times one over the number of towers.
       rows_scaled: text of what is done to the rows of all towers, `slices`, where `combine` is not "".
       multipliers: {weight: factor} on the reduced gradients, of those whose factor is not one.
+      joined: those of `weights` of which all towers' rows follow each other, if they are not `rows`.
+      is_changed: whether each tower changes its own gradients before they are combined.
+      own_lines: of the text that do so.
     """
 
     weights: List[str]
@@ -58,6 +62,14 @@ class GradientPath(NamedTuple):
     rows_scaled: str = ""
     reciprocal: bool = False
     multipliers: Mapping[str, float] = {}
+    joined: Optional[Sequence[str]] = None
+    is_changed: bool = False
+    own_lines: Sequence[str] = ()
+
+    @property
+    def joined_rows(self) -> Sequence[str]:
+        """Weights of which all towers' rows follow each other."""
+        return self.rows if self.joined is None else self.joined
 
     def weights_of_losses(self) -> Dict[Tuple[int, ...], List[str]]:
         """Returns {numbers of losses: weights whose gradients are of these}."""
@@ -85,7 +97,15 @@ def find_path(plan: Plan, graph: Graph, phase: Phase) -> GradientPath:
     path = _path(plan, graph, phase, numbers)
     reciprocal = average_form(dataclasses.replace(plan, phases=[phase]), graph) == RECIPROCAL
     path = path._replace(losses=[numbers[name] for name in path.weights], reciprocal=reciprocal)
-    if not path.combine or path.rows or path.clip or path.clip_after or path.scales or any(phase.returns):
+    if (
+        not path.combine
+        or path.is_changed
+        or path.rows
+        or path.clip
+        or path.clip_after
+        or path.scales
+        or any(phase.returns)
+    ):
         return path
     further = further_gradients(plan, graph, phase, path.weights, path.combine)
     tensors = {
@@ -123,6 +143,9 @@ def _path(plan: Plan, graph: Graph, phase: Phase, numbers: Mapping[str, Tuple[in
         multiples = None if rows else _path_of_multiples(plan, graph, phase, weights, scales)
         if multiples is not None:
             return multiples
+        changed = _path_of_changed(plan, graph, phase, weights, rows, scales)
+        if changed is not None:
+            return changed
         return GradientPath(weights, rows, "", None, None, scales, _of_all_towers(plan, graph, phase))
     try:
         clip_after = clipping_after(plan, graph, phase)
@@ -227,12 +250,39 @@ def path_of_joined_rows(
         part = ".indices" if is_indices_label(label) else ".values" if label in rows else ""
         tensors[one.tensor] = Name(f"gradients[{literal_text(weight_of_label(label))}]{part}")
     combine = next(iter(ways[0]))[0]
-    of_towers = [tensor for own in raw for tensor in own.values() if tensor not in tensors]
-    fetches = [Fetch(value, effect.node) for effect in phase.effects for value in effect.values]
-    cut = cut_part(plan, graph, fetches, [*tensors, *of_towers], phase.versions)
-    if {str(feed.key) for feed in cut.piece.feeds} & set(of_towers):  # the update uses a tower's own, too
+    if _uses_towers(plan, graph, phase, tensors):
         return None
     return GradientPath(weights, rows, combine, None, None, [], tensors, rows_scaled=text)
+
+
+def _path_of_changed(
+    plan: Plan, graph: Graph, phase: Phase, weights: List[str], rows: List[str], scales: Sequence[float]
+) -> Optional[GradientPath]:
+    """Finds the way of gradients that each tower changes before they are averaged; see `path_of_joined_rows`."""
+    changed = changed_gradients(plan, graph, phase, weights)
+    if changed is None:
+        return None
+    scaled = {_rows_scaled(graph, changed.combined[name], plan.towers) for name in changed.joined} or {""}
+    text = scaled.pop()
+    if scaled or text is None:
+        return None
+    tensors = {tensor: Name(f"losses[{tower}]") for tower, tensor in enumerate(phase.losses)}
+    for label, one in changed.combined.items():
+        part = ".indices" if is_indices_label(label) else ".values" if label in changed.joined else ""
+        tensors[one.tensor] = Name(f"gradients[{literal_text(weight_of_label(label))}]{part}")
+    if _uses_towers(plan, graph, phase, tensors):
+        return None
+    path = GradientPath(weights, rows, "mean", None, None, scales, tensors, rows_scaled=text)
+    return path._replace(joined=changed.joined, is_changed=True)
+
+
+def _uses_towers(plan: Plan, graph: Graph, phase: Phase, given: Mapping[str, Name]) -> bool:
+    """Returns whether the update uses a tower's own gradients beside what is given."""
+    raw = [weight_gradients(plan, graph, phase, tower) for tower in range(plan.towers)]
+    of_towers = [tensor for own in [*raw, *phase.gradients] for tensor in own.values() if tensor not in given]
+    fetches = [Fetch(value, effect.node) for effect in phase.effects for value in effect.values]
+    cut = cut_part(plan, graph, fetches, [*given, *of_towers], phase.versions)
+    return bool({str(feed.key) for feed in cut.piece.feeds} & set(of_towers))
 
 
 def _rows_scaled(graph: Graph, combine: Combine, towers: int) -> Optional[str]:

@@ -29,6 +29,7 @@ from legacy.source.update.losses_of_others import find_minimized, with_rows
 from legacy.source.update.names import TrainOpName, names_of_folders, names_of_train_ops
 from legacy.source.update.paths import GradientPath, find_path, further_name
 from legacy.source.update.shared import SharedFactor, find_shared_factor, with_reduced, with_results
+from legacy.source.update.tower_changes import tower_lines
 from legacy.source.update.written import WrittenStep, WrittenUpdate, loss_name
 from workloads.lifted.plan import TensorType
 
@@ -146,6 +147,8 @@ def _update(
         towers = Towers(plan, graph, phase, known, initializers, counters, input_names(plan))
         phase, factor = _with_others(typed, graph, phase, effects, path, towers, of_loss + "_with_others", reason)
     path = path._replace(scales=[]) if factor.of_all or factor.with_others else path
+    if path.is_changed:
+        path = path._replace(own_lines=tower_lines(plan, graph, phase, 0, path.weights, groups))
     model = recover_model(plan, graph, phase, known, initializers, counters, apart=True)
     if factor.with_others and uses_values_of_all([one.expression for one in all_statements(model)]):
         raise Unwritten("towers: a loss with other towers' results uses all of a batch, and not only its tower's part")

@@ -116,7 +116,7 @@ class WrittenStep(NamedTuple):
     def calls_gather(self) -> bool:
         """Whether the text calls `gather`: for results of each tower, or for rows of all towers."""
         joins = any(one.kind == "concat" for update in self.updates for one in update.factor.reduced)
-        return self.gathers or joins or any(update.path.rows for update in self.updates)
+        return self.gathers or joins or any(update.path.joined_rows for update in self.updates)
 
     @property
     def fixed_changes(self) -> List[str]:

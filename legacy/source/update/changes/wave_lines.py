@@ -42,6 +42,8 @@ _TAKEN = {
         "turns",
     )
 }
+#: Stands for what the last one of some lines is assigned to.
+_RESULT = "!result"
 #: Name of the weights of a loop, where another one is over those that it leaves out.
 NAMES = "names"
 #: Beginning of a part of a list of weights.
@@ -127,7 +129,13 @@ def _dict_lines(place: Place, values: Sequence[WeightValue]) -> List[str]:
     return lines
 
 
-def own_lines(definitions: Sequence[Definition], towers: int, names: Mapping[str, str], indent: int) -> List[str]:
+def own_lines(
+    definitions: Sequence[Definition],
+    towers: int,
+    names: Mapping[str, str],
+    indent: int,
+    result: str = "",
+) -> List[str]:
     """Returns the lines of some definitions.
 
     Args:
@@ -135,13 +143,17 @@ def own_lines(definitions: Sequence[Definition], towers: int, names: Mapping[str
       towers: number of towers.
       names: {tensor: name} of the values that other lines compute.
       indent: columns that the lines are indented by.
+      result: what the last definition, which has no targets, is assigned to in the text; "" for nothing.
 
     Returns:
       The lines.
     """
     statements = _statements(definitions, towers)
     taken = {**names, **_TAKEN}
-    return statement_lines(statements, name_values(statements, list(taken), taken, lambda tensor: None), indent)
+    named = name_values(statements, list(taken), taken, lambda tensor: None)
+    if result:
+        statements = [*statements[:-1], statements[-1]._replace(targets=(_RESULT,))]
+    return statement_lines(statements, {**named, _RESULT: result}, indent)
 
 
 def common_lines(
