@@ -9,6 +9,7 @@ from legacy.source.basics.expressions import (
     Call,
     Infix,
     Item,
+    Literal,
     Method,
     Name,
     Value,
@@ -56,6 +57,12 @@ _OPS |= {"not_equal", "prod", "relu", "sigmoid", "softplus", "tanh", "to_float",
 _OF_FUNCTIONS = {"tf.minimum": "least", "tf.maximum": "most", "tf.sqrt": "root"}
 #: What a name of a cut-out graph's input has before the last part of its variable's.
 _FED = re.compile(r"^feed_\d+_(.*_)?")
+#: Names of layers that values may have: without numbers, which order layers of a kind.
+_OF_LAYERS = re.compile(r"[a-z][a-z_]{0,14}")
+#: Words of names that tell the kind of a layer, or a part of a network, and nothing of what it gives.
+_KINDS = {"dense", "conv", "deconv", "fc", "linear", "fully", "connected", "layer", "layers", "block", "unit", "cell"}
+_KINDS |= {"model", "net", "network", "tower", "norm", "normalization", "batch", "bn", "ln", "gn", "matmul", "proj"}
+_KINDS |= {"lstm", "gru", "rnn", "convolution", "separable", "depthwise", "transpose", "variables", "params", "main"}
 _COMPARISONS = ("<", "<=", ">", ">=")
 
 
@@ -146,6 +153,30 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
     if _is_size(expression):
         return "size"
     return _OF_OPS.get(name.rstrip("_"), _OF_FUNCTIONS.get(getattr(expression, "function", ""), "x"))
+
+
+def layer_name(expression: Expression) -> str:
+    """Returns the name of the one layer whose variables an expression has, if it tells what the layer gives; or "".
+
+    >>> query = Variable("m/query/kernel", (8, 8), "", True)
+    >>> layer_name(query), layer_name(query._replace(name="m/dense/kernel")), layer_name(query._replace(name="m/fc1/w"))
+    ('query', '', '')
+    """
+    layers = {folders[-1] if folders else "" for folders in layers_of(expression)}
+    layer = layers.pop() if len(layers) == 1 else ""
+    return layer if _OF_LAYERS.fullmatch(layer) and not set(layer.split("_")) & _KINDS else ""
+
+
+def layers_of(expression: Expression) -> List[List[str]]:
+    """Returns the folders of the variables of an expression, and those that functions of layers are called with.
+
+    >>> layers_of(Variable("m/query/kernel", (8, 8), "", True))
+    [['m', 'query']]
+    """
+    found = [variable_text(leaf.name).split("/")[:-1] for leaf in leaves(expression) if isinstance(leaf, Variable)]
+    given = [argument.value for part in calls(expression) if "." not in part.function for argument in part.arguments]
+    texts = [one.value if isinstance(one, Literal) else getattr(one, "text", "") for one in given]
+    return found + [text.strip('"').split("/") for text in texts if isinstance(text, str) and "/" in text]
 
 
 def _sums_penalties(expression: Expression) -> bool:

@@ -1,6 +1,7 @@
 """Names of a function's values: `x` for what goes from layer to layer, otherwise after what computes or uses them.
 
-A value that is used many lines later, as of a skip connection, has the name of its layer in the old graph.
+A value that is used many lines later, as of a skip connection, has the name of its layer in the old graph; one of a
+branch beside `x` that of the layer whose variables it is made with, such as `query`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from legacy.source.basics.expressions import (
     values_used,
 )
 from legacy.source.lines.identifiers import RESERVED, identifier
-from legacy.source.lines.name_hints import hint, hints_of_use, list_name, names_of_variables
+from legacy.source.lines.name_hints import hint, hints_of_use, layer_name, layers_of, list_name, names_of_variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -73,6 +74,8 @@ def name_values(
     functions = {part.function for statement in statements for part in calls(statement.expression)}
     holder.update((name, _ALWAYS) for name in [*functions, *others])
     last[_ALWAYS] = len(statements) + 1
+    of_layers: Dict[str, str] = {}
+    outer = {part for one in statements for folders in layers_of(one.expression) for part in folders[:-1]}
     whole = usual_folder([target for statement in statements for target in statement.targets])
     for position, statement in enumerate(statements):
         own: Set[str] = set()
@@ -93,10 +96,41 @@ def name_values(
             if wanted == "x" and last[target] - position > LONG_LIVED:
                 wanted = _layer_name(folder_below(target, whole), functions)
             free = _free_names(wanted, holder, last, position, own)
+            ending = {names.get(tensor) for tensor in values_used(statement.expression) if last[tensor] == position}
+            if wanted == "x" and free != "x" and free not in ending:  # a new branch beside `x`
+                layer = _layer_of(statement, names, position, last, set(of_layers.values()))
+                layer = "" if layer in outer else layer
+                free = layer if layer and layer == _free_names(layer, holder, last, position, own) else free
+                of_layers.update({target: layer} if free == layer else {})
             names[target] = free
             holder[free] = target
             own.add(free)
     return names
+
+
+def _layer_of(
+    statement: Statement, names: Mapping[str, str], position: int, last: Mapping[str, int], known: Collection[str]
+) -> str:
+    """Returns the name of the layer that makes a value, or that it is made of alone; "" if none tells it.
+
+    Args:
+      statement: that computes it.
+      names: {tensor: name} of the values before it.
+      position: of the statement.
+      last: {tensor: number of the statement that uses it last}.
+      known: names of layers that values before it have.
+
+    Returns:
+      The name.
+    """
+    if len(statement.targets) > 1:
+        return ""
+    if layers_of(statement.expression):
+        return layer_name(statement.expression)
+    used = set(values_used(statement.expression))
+    before = {names[tensor] for tensor in used if tensor in names}
+    ends = all(last.get(tensor) == position for tensor in used)
+    return before.pop() if len(used) == len(before) == 1 and ends and before <= set(known) else ""
 
 
 def _whole(statement: Statement) -> str:

@@ -150,3 +150,35 @@ def test_a_vector_has_the_name_of_the_variable_that_it_is_made_of_alone():
         made = Statement(("net/mul:0",), expression)
         named = name_values([made], ["net/mul:0", "net/x:0"], {"net/x:0": "x"}, lambda tensor: [2])
         assert named["net/mul:0"] == name
+
+
+def branch(layer, *, outer="net"):
+    """A layer whose value is added to what it is made of, which `x` still names."""
+    kernel = Variable(f"{outer}/{layer}/kernel", (4, 4), "", True)
+    return [
+        Statement(("net/MatMul:0",), call("tf.matmul", Value("net/x:0"), kernel)),
+        Statement(("net/Tanh:0",), call("tf.tanh", Value("net/MatMul:0"))),
+        Statement(("net/Add:0",), call("tf.add", Value("net/x:0"), Value("net/Tanh:0"))),
+    ]
+
+
+def test_a_branch_beside_the_first_value_has_the_name_of_its_layer():
+    names = names_of(branch("query"))
+    assert (names["net/MatMul:0"], names["net/Tanh:0"], names["net/Add:0"]) == ("query", "query", "x")
+
+
+def test_no_branch_has_the_name_of_a_kind_of_layers_or_one_with_a_number():
+    for layer in ("dense", "dense_3", "fc1", "fully_connected", "a_name_of_many_letters"):
+        assert names_of(branch(layer))["net/MatMul:0"] == "y"
+
+
+def test_no_branch_has_the_name_of_a_folder_of_other_layers_or_of_a_function():
+    others = [Statement((), Variable("net/query/inner/kernel", (4, 4), "", True))]
+    assert names_of([*branch("query"), *others])["net/MatMul:0"] == "y"
+    assert names_of(branch("query"), others=["query"])["net/MatMul:0"] == "y"
+
+
+def test_a_layer_in_place_of_the_first_value_is_still_named_x():
+    kernel = Variable("net/query/kernel", (4, 4), "", True)
+    line = Statement(("net/Add:0",), call("tf.matmul", Value("net/x:0"), kernel))
+    assert names_of([line])["net/Add:0"] == "x"
