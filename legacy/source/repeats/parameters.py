@@ -192,9 +192,10 @@ class Parameters:
         return self._made_of_another(values) or Name(self._add(name, values))
 
     def _made_of_another(self, values: List[Any]) -> Optional[Name]:
-        """Returns texts as made of another parameter's: "e1_bn" and "e2_bn" of "e1" and "e2"; None if they are not."""
-        for known, others in zip(self.parameters, self._arguments):
-            ends = _around([_plain_text(other) for other in others], [_plain_text(value) for value in values])
+        """Returns texts made of another parameter's, "e1_bn" and "e2_bn" of "e1" and "e2" or of 1 and 2, or None."""
+        for known, arguments in zip(self.parameters, self._arguments):
+            texts = [_plain_text(other) or _number(other) for other in arguments]
+            ends = _around(texts, [_plain_text(value) for value in values])
             if ends is not None:
                 return Name('f"' + ends[0] + "{" + known + "}" + ends[1] + '"')
         return None
@@ -235,16 +236,24 @@ def _plain_text(content: Any) -> str:
     return content.value if isinstance(content, Literal) and isinstance(content.value, str) else ""
 
 
+def _number(content: Any) -> str:
+    """Returns a whole number as the text that it is in a name; "" of another content."""
+    return str(content.value) if isinstance(content, Literal) and type(content.value) is int else ""
+
+
 def _around(texts: Sequence[str], longer: Sequence[str]) -> Optional[Tuple[str, str]]:
     """Returns what some longer texts have before and after the others, if that is the same; None otherwise.
 
     >>> _around(["e1", "b"], ["e1_bn", "b_bn"]), _around(["e1", "b"], ["e1_bn", "b"]), _around(["", "b"], ["_a", "b_a"])
     (('', '_bn'), None, None)
+    >>> _around(["out", "in"], ["output", "input"])
     """
     if not all(texts) or not all(longer) or any(set('{}"') & set(text) for text in longer) or len(set(texts)) == 1:
         return None
     start, _, end = longer[0].partition(texts[0])
-    return (start, end) if all(start + one + end == other for one, other in zip(texts, longer)) else None
+    tears_word = start[-1:].isalpha() and texts[0][:1].isalpha() or texts[0][-1:].isalpha() and end[:1].isalpha()
+    is_made = not tears_word and all(start + one + end == other for one, other in zip(texts, longer))
+    return (start, end) if is_made else None
 
 
 def _name(text: str) -> Any:
@@ -259,12 +268,16 @@ def _name(text: str) -> Any:
 
 
 def _split(texts: Sequence[str]) -> Tuple[Tuple[str, str], Tuple[str, ...]]:
-    """Returns the common beginning and end of some texts, and what each has between them.
+    """Returns the common beginning and end of some texts, and what each has between them: whole folders of several.
 
     >>> _split(["conv/w_c1", "conv/w_c3a"])
     (('conv/w_c', ''), ('1', '3a'))
+    >>> _split(["net/layer_0/out/w", "net/layer_1/output/w"])
+    (('net/', '/w'), ('layer_0/out', 'layer_1/output'))
     """
     start, end = common_ends(texts)
+    if any("/" in text[len(start) : len(text) - len(end)] for text in texts):
+        start, end = start[: start.rfind("/") + 1], end[end.find("/") :] if "/" in end else ""
     return (start, end), tuple(text[len(start) : len(text) - len(end)] for text in texts)
 
 

@@ -45,6 +45,13 @@ def test_what_the_names_of_several_variables_differ_in_is_one_parameter():
     assert [made.arguments(block) for block in range(3)] == [[Literal("3a")], [Literal("3b")], [Literal("out")]]
 
 
+def test_what_several_folders_differ_in_tears_no_word():
+    folders = [f"layer_{index}/{name}" for index in "01" for name in ("out", "output")]
+    made, names = asked(*((f"net/{one}/w", "net/first", f"net/{one}/b") for one in folders))
+    assert made.parameters == ["layer"] and names[::2] == [Name('f"net/{layer}/w"'), Name('f"net/{layer}/b"')]
+    assert made.arguments(3) == [Literal("layer_1/output")]
+
+
 def test_names_that_differ_otherwise_or_of_one_variable_are_parameters_themselves():
     made, names = asked(("w3a", "first"), ("w3b", "second"))
     assert made.parameters == ["name", "name2"] and names == [Name("name"), Name("name2")]
@@ -93,3 +100,19 @@ def test_a_name_that_is_made_of_another_one_is_no_parameter():
     assert made.parameters == ["x", "layer"] and names == [Name("layer"), Name('f"{layer}_bn"')]
     made, names = called(("e1", "e1_bn"), ("b", "d1_bn"))
     assert made.parameters == ["x", "layer", "layer2"] and names == [Name("layer"), Name("layer2")]
+
+
+def test_a_name_that_is_made_of_a_number_is_no_parameter():
+    def numbered(*layers):
+        blocks = [
+            [
+                Statement((f"w{index}:0",), Variable(f"net/layer_{index}/w", (4,))),
+                Statement((f"v{index}:0",), Variable("net/first", (4,))),
+                Statement((f"n{index}:0",), call("norm", Value("x:0"), layer=layer)),
+            ]
+            for index, layer in enumerate(layers)
+        ]
+        return parameters.Parameters(blocks, lambda tensor: None)
+
+    assert numbered("layer_0/out", "layer_1/out").parameters == ["x", "index"]
+    assert numbered("layer_0/out", "layer_0/in").parameters == ["x", "layer", "index"]
