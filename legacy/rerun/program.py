@@ -26,7 +26,7 @@ from workloads.lifted.tensors.lift_taps import find_taps
 from workloads.lifted.workload import as_lifted, op_errors_as_input_errors
 from workloads.program import State, StepRecord
 from workloads.records.writer import batch_digest
-from workloads.support.wording import listed
+from workloads.support.wording import FEW, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from workloads.variable_spec import VariableSpec
 
 v1 = tf.compat.v1
-#: Of the weights, so many are listed in the description.
-MOST_LISTED = 3
 
 
 class OldGraphProgram(GraphProgram):
@@ -122,7 +120,7 @@ class OldGraphProgram(GraphProgram):
             "autodiff": "the graph's own gradients",
             "races": f"{races} pinned to one order that the graph allows" if races else "none",
             "Grappler": "off" if self._options.exact else "on",
-            **({"gradients added tower by tower": listed(sums, MOST_LISTED)} if sums else {}),
+            **({"gradients added tower by tower": listed(sums, FEW)} if sums else {}),
         }
 
     def load(self, state: State) -> None:

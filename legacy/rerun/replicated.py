@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from legacy.rerun import runnable
 from legacy.rerun.gradient_order import given_gradients, with_order_of_gradients
-from legacy.rerun.program import MOST_LISTED, OldGraphProgram
+from legacy.rerun.program import OldGraphProgram
 from legacy.rerun.reductions import Values, build_reduction, joined_rows, with_open_rows
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, parse_tensor_name
@@ -32,7 +32,7 @@ from workloads.lifted.workload import as_lifted
 from workloads.program import State, StepRecord
 from workloads.records.writer import batch_digest
 from workloads.support.errors import require
-from workloads.support.wording import listed
+from workloads.support.wording import FEW, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,9 +99,9 @@ class ReplicatedOldGraph(OldGraphProgram):
         names = sorted({name for phase in self._plan.phases for name in phase.joined_beside})
         names += self._plan.changed_beside
         if names and self._job.replicas != self._plan.towers:
-            described["set from the first and the last replica's results"] = listed(names, MOST_LISTED)
+            described["set from the first and the last replica's results"] = listed(names, FEW)
         if self._job.replicas != self._plan.towers and self._plan.towers > 1:
-            factors = listed(self._plan.factors_of_towers, MOST_LISTED)
+            factors = listed(self._plan.factors_of_towers, FEW)
             described["constants"] = f"those of the graph, for {self._plan.towers} towers"
             described["constants"] += f"; the factor {self._plan.towers} of {factors}" if factors else ""
         return described

@@ -15,7 +15,7 @@ from workloads.lifted.graph import Graph
 from workloads.lifted.graph.edits import GraphCopy
 from workloads.support.errors import InputError
 from workloads.support.files.json_file import STDOUT
-from workloads.support.wording import listed
+from workloads.support.wording import SEVERAL, listed
 
 if TYPE_CHECKING:
     from workloads.program import Arrays
@@ -33,7 +33,6 @@ if not {TABLES}_FILE.exists():
     raise FileNotFoundError(f"{{{TABLES}_FILE}} has this program's tables of numbers; keep it beside {{__file__}}")
 {TABLES} = dict(np.load({TABLES}_FILE))
 """
-_MOST_LISTED = 6
 
 
 def tables_of(text: str, graph: Graph) -> Arrays:
@@ -97,7 +96,7 @@ def tables_note(tables: Arrays) -> List[str]:
     if not tables:
         return []
     named = [f"{name} {list(array.shape)}" for name, array in tables.items()]
-    return [f"tables of numbers are in the {ENDING} file beside it: {listed(named, _MOST_LISTED)}"]
+    return [f"tables of numbers are in the {ENDING} file beside it: {listed(named, SEVERAL)}"]
 
 
 def write_tables(path: str, tables: Arrays) -> None:

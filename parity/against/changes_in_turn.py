@@ -6,10 +6,7 @@ from legacy.saved.analysis.other_numbers.changes_in_turn import changed_by_sever
 from workloads.lifted.graph import Graph
 from workloads.lifted.plan import Plan
 from workloads.support.errors import InputError
-from workloads.support.wording import listed
-
-#: Of the statistics, so many are named.
-MOST_LISTED = 3
+from workloads.support.wording import FEW, listed
 
 
 def require_one_change_each(plan: Plan, graph: Graph, replicas: int) -> None:
@@ -27,5 +24,5 @@ def require_one_change_each(plan: Plan, graph: Graph, replicas: int) -> None:
         return
     changed = sorted({*changed_by_several(plan, graph), *plan.changed_beside})
     if changed:
-        why = f"each tower changes {listed([*map(repr, changed)], MOST_LISTED)} in turn: only --replicas={plan.towers}"
+        why = f"each tower changes {listed([*map(repr, changed)], FEW)} in turn: only --replicas={plan.towers}"
         raise InputError(f"--replicas: got {replicas}, {why}")

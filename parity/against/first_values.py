@@ -13,11 +13,8 @@ from workloads import initializers
 from workloads.initializers import Initializer
 from workloads.lifted.plan import Plan
 from workloads.lifted.plan.initializers import CONSTANT, GLOROT, NORMAL, ORTHOGONAL, TRUNCATED_NORMAL, UNIFORM
-from workloads.support.wording import listed
+from workloads.support.wording import FEW, listed
 from workloads.variable_spec import VariableSpec
-
-#: Weights that a note lists.
-MOST_LISTED = 3
 
 #: Numbers that are drawn to compare two distributions, and the part by which their spreads, or their means in units of
 #: the spread, may differ; of so many numbers both are known to 2 %.
@@ -55,7 +52,7 @@ def initializer_note(plan: Plan, weights: Mapping[str, str], specs: Sequence[Var
             differing.append(f"{spec.name} ({old} in the old graph, {spec.initializer} in the port)")
     if not differing:
         return ""
-    others = listed(differing, MOST_LISTED)
+    others = listed(differing, FEW)
     return f"not compared, since both sides start from the checkpoint: other initializers of {others}"
 
 

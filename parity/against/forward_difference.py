@@ -17,12 +17,11 @@ import numpy as np
 from parity.against.forward_values import ForwardOp, ForwardPass
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.program import Arrays
+from workloads.support.wording import FEW
 
 #: Relative difference up to which two tensors hold the same numbers, where identical bits are not asked for.
 CLOSE = 1e-5
 
-#: Ops of the old graph that a message lists.
-MOST_LISTED = 3
 
 #: Op types that pass on what they get.
 _PASSES = ("Identity", "Reshape", "Squeeze", "ExpandDims", "StopGradient")
@@ -96,7 +95,7 @@ def _unknown_behind(loss: str, made_by: Mapping[str, ForwardOp], found: Mapping[
 def _described(op: ForwardOp, found: Mapping[str, str], graph: Graph) -> ForwardDifference:
     inputs = [found[name] for name in op.inputs if name in found]
     instead = [f"{use} ({graph.type(use)})" for use in _users(inputs[0], graph)] if inputs else []
-    return ForwardDifference(op.name, op.kind, op.place, tuple(inputs), tuple(instead[:MOST_LISTED]))
+    return ForwardDifference(op.name, op.kind, op.place, tuple(inputs), tuple(instead[:FEW]))
 
 
 def _users(tensor: str, graph: Graph) -> list[str]:

@@ -20,10 +20,7 @@ from workloads.program import STATES
 from workloads.steps.tracing import TracedStep, first_state
 from workloads.steps.workload import StepWorkload
 from workloads.support.errors import InputError
-from workloads.support.wording import listed
-
-#: Names that a message lists on each side.
-MOST_LISTED = 6
+from workloads.support.wording import SEVERAL, listed
 
 
 def with_own_step(
@@ -79,7 +76,7 @@ def _require_variables(old: Mapping[str, list[int]], port: Mapping[str, list[int
     problems += [f"{n!r} is {old[n]} in the old graph and {port[n]} in the port" for n in both if old[n] != port[n]]
     if problems:
         raise InputError(
-            f"--against: variables of {name!r} and the old graph differ: " + listed(problems, MOST_LISTED, "; ")
+            f"--against: variables of {name!r} and the old graph differ: " + listed(problems, SEVERAL, "; ")
         )
 
 

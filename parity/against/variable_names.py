@@ -12,12 +12,9 @@ from parity.against.counters import Counter
 from workloads.lifted.plan import Plan, Variable
 from workloads.program import Arrays, State
 from workloads.support.errors import InputError
-from workloads.support.wording import listed
+from workloads.support.wording import SEVERAL, listed
 from workloads.variable_spec import VariableSpec
 from workloads.workload import Workload
-
-#: Names that a message lists on each side; the others are counted.
-MOST_LISTED = 6
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,9 +133,9 @@ def match_variables(
     known = {*found, *left, *copied}
     extra = [_described(variable) for name, variable in old.items() if name not in known]
     if missing:
-        problems.append(f"the old graph has no {listed(missing, MOST_LISTED)}")
+        problems.append(f"the old graph has no {listed(missing, SEVERAL)}")
     if extra:
-        problems.append(f"the port has no {listed(extra, MOST_LISTED)}")
+        problems.append(f"the port has no {listed(extra, SEVERAL)}")
     if problems:
         raise InputError(f"--against: variables of {workload.name!r} and the old graph differ: " + "; ".join(problems))
     return VariableNames(weights, slots, statistics, averages, tuple(counters), left, copied)

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+#: So many names are shown of a long list: in a sentence, and in a row of a page.
+FEW, SEVERAL = 3, 6
+
 
 def plural(count: int, one: str, several: str) -> str:
     """Chooses between the singular and the plural form of a text.

@@ -29,14 +29,12 @@ from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import Graph, TensorId, input_text
 from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
-from workloads.support.wording import listed
+from workloads.support.wording import FEW, listed
 
 v1 = tf.compat.v1
 
 #: {read of rows by a handle: the op that takes them of a value}.
 _LOOKUPS = {"ResourceGather": "GatherV2", "ResourceGatherNd": "GatherNd"}
-#: Of the reads, so many are listed.
-MOST_LISTED = 3
 
 
 class AssignedRead(NamedTuple):
@@ -241,8 +239,8 @@ def notes_on_reads(reads: Iterable[AssignedRead]) -> list[str]:
 
 
 def _note(reads: list[AssignedRead], how: str) -> str:
-    subject = listed([read.node for read in reads], MOST_LISTED)
-    variables = listed(list(dict.fromkeys(read.variable for read in reads)), MOST_LISTED)
+    subject = listed([read.node for read in reads], FEW)
+    variables = listed(list(dict.fromkeys(read.variable for read in reads)), FEW)
     if len(reads) == 1:
         return f"{subject} uses {variables} after the step has {how} it: it takes the new value"
     return f"{subject} use {variables} after the step has {how} them: they take the new values"

@@ -12,13 +12,10 @@ from legacy.saved.analysis.values.update_sources import tower_of_op
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase, Plan
-from workloads.support.wording import listed
+from workloads.support.wording import FEW, listed
 
 if TYPE_CHECKING:
     from legacy.saved.analysis.other_numbers.unlike_towers import Further
-
-#: Names that a reason lists.
-_MOST_LISTED = 3
 
 
 def describe_other_towers(context: Context, plan: Plan, further: Further) -> None:
@@ -75,7 +72,7 @@ def _reasons(
     if further.unknown:
         yield f"the towers differ, and what further ones would be is not known: {further.unknown}"
     if changed:
-        yield f"each tower changes {listed(changed, _MOST_LISTED)} in turn, by which the program trains"
+        yield f"each tower changes {listed(changed, FEW)} in turn, by which the program trains"
     yield from changes_in_turn.raised_by_all(plan, context.imported, read)
     if plan.towers > 1 and any(_has_divided_penalty(context, plan, phase) for phase in plan.phases):
         yield "a penalty is added to all towers' losses, and their number divides the sum"

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -19,7 +19,6 @@ GRADIENT_NAME = "_gradient_op_type"
 #: Names that TensorFlow registers itself, with a number for each call: of `tf.custom_gradient`, and of functions.
 _OWN_NAMES = re.compile(r"(CustomGradient|PartitionedCall)-\d+$")
 _CUSTOM = b"CustomGradient-"
-_MOST_LISTED = 3
 
 
 def overridden_gradients(graph: Graph, ends: Collection[str]) -> dict[tuple[str, str], list[str]]:
@@ -70,7 +69,7 @@ def override_sentences(graph: Graph, ends: Collection[str], without: Collection[
     """
     return [
         f"the gradient of {counted(len(names), f'op {kind}', f'ops {kind}')} is overridden by {registered!r}: "
-        + listed(names, _MOST_LISTED)
+        + listed(names, FEW)
         for (kind, registered), names in overridden_gradients(graph, ends).items()
         if kind not in without
     ]

@@ -11,10 +11,7 @@ from legacy.saved.graph import op_types
 from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.plan import Effect, Phase
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted, listed, plural
-
-#: Of the weights that decay alike, so many are named.
-MOST_LISTED = 6
+from workloads.support.wording import SEVERAL, counted, listed, plural
 
 
 def decay_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
@@ -43,7 +40,7 @@ def _sentences(phase: Phase, groups: Mapping[float, list[str]], place: str) -> I
     """Yields the sentence for each {number: weights}, where `place` is what a multiple of the weight is added to."""
     for rate, names in groups.items():
         how_many = counted(len(names), "weight decays", "weights decay")
-        which = listed(names, MOST_LISTED)
+        which = listed(names, SEVERAL)
         yield (
             f"{phase.train_op}: {how_many} in {plural(len(names), 'its', 'their')} update, where {rate:g} times the "
             f"weight is added {place}: {which}"

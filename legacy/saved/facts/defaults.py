@@ -6,10 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from legacy.saved.folding.decided import default_number
 from workloads.lifted.graph import Graph
-from workloads.support.wording import listed, plural
-
-#: Most placeholders that a sentence names.
-MOST_LISTED = 6
+from workloads.support.wording import SEVERAL, listed, plural
 
 
 def default_sentences(
@@ -28,15 +25,15 @@ def default_sentences(
       as is_training, and that a step which trains is assumed to feed with true.
     """
     if numbers:
-        names = listed([f"{name} is {_text(number)}" for name, number in numbers.items()], MOST_LISTED)
+        names = listed([f"{name} is {_text(number)}" for name, number in numbers.items()], SEVERAL)
         others = {name: _text(not value) if isinstance(value, bool) else "NUMBER" for name, value in numbers.items()}
-        given = ",".join(f"{name}={other}" for name, other in list(others.items())[:MOST_LISTED])
+        given = ",".join(f"{name}={other}" for name, other in list(others.items())[:SEVERAL])
         yield f"{names} unless fed, which a lift takes; --feed={given} gives another"
     off = [name for name in step if settings.get(name) is True and default_number(graph, name) is False]
     if off:
-        given = ",".join(f"{name}=false" for name in off[:MOST_LISTED])
+        given = ",".join(f"{name}=false" for name in off[:SEVERAL])
         yield (
-            f"{listed(off, MOST_LISTED)} {plural(len(off), 'is', 'are')} false unless fed, and taken as true, since "
+            f"{listed(off, SEVERAL)} {plural(len(off), 'is', 'are')} false unless fed, and taken as true, since "
             f"the step trains; --feed={given} is a program that never feeds {plural(len(off), 'it', 'them')}"
         )
 
@@ -53,7 +50,7 @@ def unused_sentences(graph: Graph) -> Iterator[str]:
     unused = [name for name in names if not graph.users(name) and not graph.after(name)]
     numbers = [name for name in unused if not graph.nodes[name].attr["shape"].shape.dim]
     if numbers:
-        yield f"no op uses {listed(numbers, MOST_LISTED)}: what the program fed there changes nothing"
+        yield f"no op uses {listed(numbers, SEVERAL)}: what the program fed there changes nothing"
 
 
 def _text(value: object) -> str:

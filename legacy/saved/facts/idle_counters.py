@@ -7,10 +7,7 @@ from collections.abc import Iterator, Sequence
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.learning_rates import LearningRate
 from legacy.saved.runs.fetched_beside import raised_by
-from workloads.support.wording import listed
-
-#: Most ops that a sentence lists.
-MOST_LISTED = 3
+from workloads.support.wording import FEW, listed
 
 
 def idle_counter_sentences(analysed: AnalysedStep, rates: Sequence[LearningRate]) -> Iterator[str]:
@@ -26,6 +23,6 @@ def idle_counter_sentences(analysed: AnalysedStep, rates: Sequence[LearningRate]
         ops = [name for name, counter in raised.items() if counter == variable]
         if ops and analysed.is_counter(variable) and not analysed.is_changed(variable):
             yield (
-                f"{rate} depends on {variable}, which no train op raises: {listed(ops, MOST_LISTED)} does; if the "
+                f"{rate} depends on {variable}, which no train op raises: {listed(ops, FEW)} does; if the "
                 f"program fetched it beside the train op, name it: --with={ops[0]}"
             )

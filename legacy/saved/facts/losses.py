@@ -10,10 +10,8 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated, without_zero
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import Phase
-from workloads.support.wording import listed
+from workloads.support.wording import SEVERAL, listed
 
-#: Most variables that a description of a term names.
-MOST_LISTED = 6
 #: What a term of weights alone is, and one that is a multiple of a weight, as of a trained log-variance.
 REGULARIZER, MULTIPLE = "depends on weights only: a regularizer", "depends on weights only: a multiple of them"
 
@@ -186,7 +184,7 @@ def _term_text(analysed: AnalysedStep, term: str) -> str:
     kind = _kind_of_term(analysed, term)
     fed = sorted(analysed.graph.ancestors([term], controls=False) & _settings(analysed)) if kind == REGULARIZER else []
     if fed:
-        return f"depends on weights and on {listed(fed, MOST_LISTED)}, a number that is fed: a regularizer"
+        return f"depends on weights and on {listed(fed, SEVERAL)}, a number that is fed: a regularizer"
     return kind + weight_sentence(analysed, term)
 
 
@@ -203,7 +201,7 @@ def _kind_of_term(analysed: AnalysedStep, term: str) -> str:
     if before & trained and not data and not _has_input(analysed):
         return "depends on weights, and on no input: no loss of this step has any"
     if before & trained and data and not any(map(analysed.is_changed, data)):
-        return f"depends on weights and on {listed(sorted(data), MOST_LISTED)}, and on no input"
+        return f"depends on weights and on {listed(sorted(data), SEVERAL)}, and on no input"
     if not before & trained and data and not any(map(analysed.is_changed, data)):
         return "depends on variables that the step does not change"
     if not before & trained or data:

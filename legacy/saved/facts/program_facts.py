@@ -41,10 +41,7 @@ from legacy.saved.runs.carried_state import carrying_node
 from legacy.saved.runs.recorded_feeds import fed_rows
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Effect, Phase, Variable
-from workloads.support.wording import listed
-
-#: Most differences of towers and the like that are listed.
-MOST_LISTED = 6
+from workloads.support.wording import SEVERAL, listed
 
 
 def program_facts(saved: SavedGraph, found: Analysis) -> Sections:
@@ -153,7 +150,7 @@ class _ProgramFacts:
             {"what": "written by TensorFlow", "is": self._saved.written_by},
             {"what": "nodes", "is": nodes},
             {"what": "train op", "is": ", then ".join(self._run_text(phase.train_op) for phase in self._plan.phases)},
-            {"what": "other ops that train", "is": listed(others, MOST_LISTED) or "none"},
+            {"what": "other ops that train", "is": listed(others, SEVERAL) or "none"},
             {"what": "settings fixed", "is": settings or "none"},
         ]
 
@@ -185,7 +182,7 @@ class _ProgramFacts:
     def _run_text(self, name: str) -> str:
         """Returns a train op's name, and of what ops it is made where the program has no op of this name."""
         own = self._ops_of_run(name)
-        return name if own == [name] else f"{name}: {listed(own, MOST_LISTED)}, in one run"
+        return name if own == [name] else f"{name}: {listed(own, SEVERAL)}, in one run"
 
     def _reads_what_they_update(self, name: str, further: Collection[str]) -> bool:
         """Returns whether a node reads a variable after its update, as `assign` does, and runs no `further` updates."""

@@ -8,10 +8,7 @@ from legacy.saved.facts.inputs.tower_batch import batch_of_tower
 from workloads.lifted.plan import Plan
 from workloads.lifted.replication import replica_counts
 from workloads.lifted.tensors.gradient_names import GRADIENTS
-from workloads.support.wording import listed, plural
-
-#: Most differences of towers and the like that are listed.
-MOST_LISTED = 6
+from workloads.support.wording import SEVERAL, listed, plural
 
 
 def tower_rows(analysed: AnalysedStep) -> list[Row]:
@@ -26,7 +23,7 @@ def tower_rows(analysed: AnalysedStep) -> list[Row]:
     ]
     differences = list(dict.fromkeys(plan.differences))  # an op of several outputs has one for each
     forward = [text for text in differences if not GRADIENTS.search(text)]
-    shown = (forward or differences)[:MOST_LISTED]
+    shown = (forward or differences)[:SEVERAL]
     rows += [{"what": "difference", "is": text} for text in shown]
     more = len(differences) - len(shown)
     return rows + ([{"what": "difference", "is": f"and {more} more, in their gradients"}] if more else [])
@@ -37,12 +34,12 @@ def _number_of_towers(analysed: AnalysedStep) -> str:
     numbers, count = analysed.numbers, analysed.plan.towers
     if numbers.total == count:
         return str(count)
-    names = listed([str(numbers.of(tower)) for tower in range(count)], MOST_LISTED)
+    names = listed([str(numbers.of(tower)) for tower in range(count)], SEVERAL)
     return f"{count} of the graph's {numbers.total}: {plural(count, 'tower', 'towers')} {names}"
 
 
 def _symmetry(plan: Plan) -> str:
     """Whether the towers are equal, in words."""
-    wholes = listed([own.whole for own in plan.own_parts], MOST_LISTED)
+    wholes = listed([own.whole for own in plan.own_parts], SEVERAL)
     parts = f"; each takes its own part of {wholes}" if wholes else ""
     return ("not equal" if plan.differences else "equal, op by op") + parts

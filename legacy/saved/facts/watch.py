@@ -32,10 +32,8 @@ from workloads.lifted.made_up_data import part_of_whole
 from workloads.lifted.plan import Phase
 from workloads.lifted.plan.race_sentences import race_sentences
 from workloads.lifted.replication import is_averaged_twice, sums_to_mean
-from workloads.support.wording import counted, listed, plural
+from workloads.support.wording import SEVERAL, counted, listed, plural
 
-#: Most variables and the like that are listed.
-MOST_LISTED = 6
 #: Relative difference within which a loss weight is 1.
 WEIGHT_TOLERANCE = 1e-6
 
@@ -62,11 +60,11 @@ def sentences(
         yield "the towers are not equal: see above; replicas run their own tower's graph"
     if plan.changed_beside:
         yield (
-            f"each tower changes {listed(plan.changed_beside, MOST_LISTED)} in turn; replicas of another number than "
+            f"each tower changes {listed(plan.changed_beside, SEVERAL)} in turn; replicas of another number than "
             f"{plan.towers} make {plan.towers} changes all the same, by results of the first and the last of them"
         )
     if plan.factors_of_towers:
-        ops = listed(plan.factors_of_towers, MOST_LISTED)
+        ops = listed(plan.factors_of_towers, SEVERAL)
         yield (
             f"a factor of {plan.towers} in learning rates or losses ({ops}) may be the number of towers: with replicas "
             f"of another number it stays {plan.towers}"
@@ -117,7 +115,7 @@ def _of_statistics(statistics: Sequence[VariableUpdate], towers: int) -> Iterato
     alone = [[name for name, made_by in makers.items() if made_by == {(tower,)}] for tower in range(towers)]
     if alone[0] and all(len(names) == len(alone[0]) for names in alone):
         how_many = counted(len(alone[0]), "statistic", "statistics")
-        yield f"each tower keeps {how_many} of its own batches, such as {listed(alone[0], MOST_LISTED)}"
+        yield f"each tower keeps {how_many} of its own batches, such as {listed(alone[0], SEVERAL)}"
     elif alone[0]:
         yield f"{counted(len(alone[0]), 'statistic follows', 'statistics follow')} the first tower's batches only"
 
@@ -147,7 +145,7 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
     yield from _of_schedules(analysed, phase, rates)
     if phase.joined_beside:
         yield (
-            f"{phase.train_op}: how results of all towers set {listed(phase.joined_beside, MOST_LISTED)} is not "
+            f"{phase.train_op}: how results of all towers set {listed(phase.joined_beside, SEVERAL)} is not "
             f"recognised; replicas of another number than {analysed.plan.towers} set it from the first and the last "
             "tower's"
         )
@@ -204,7 +202,7 @@ def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
             groups["clipped " + text if text else otherwise, effect.condition is not None].append(effect.writes[0])
     for (text, is_conditional), each in groups.items():
         names = list(dict.fromkeys(each))
-        which = listed(names, MOST_LISTED)
+        which = listed(names, SEVERAL)
         how_many = counted(len(names), "weight is", "weights are")
         times = (
             f", by {len(each) // len(names)} ops each" if len(each) > len(names) and not len(each) % len(names) else ""
@@ -219,7 +217,7 @@ def _of_conditions(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     names = list(dict.fromkeys(effect.writes[0] for effect in effects))
     if names:
         how_many = counted(len(names), "weight is", "weights are")
-        yield f"{phase.train_op}: {how_many} updated under a condition only: {listed(names, MOST_LISTED)}"
+        yield f"{phase.train_op}: {how_many} updated under a condition only: {listed(names, SEVERAL)}"
 
 
 def _of_factors(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
@@ -246,7 +244,7 @@ def _of_factors(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
         which = numbers[0] if len(numbers) == 1 else f"several numbers, such as {numbers[0]},"
         yield (
             f"{phase.train_op}: {gradients} multiplied or divided by {which} before the update takes "
-            f"{plural(len(factors), 'it', 'them')}: {listed(list(factors), MOST_LISTED)}"
+            f"{plural(len(factors), 'it', 'them')}: {listed(list(factors), SEVERAL)}"
         )
 
 

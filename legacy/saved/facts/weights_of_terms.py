@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
-from workloads.support.wording import listed
-
-#: Most counters that are named.
-MOST_LISTED = 3
+from workloads.support.wording import FEW, listed
 
 
 def weight_sentence(analysed: AnalysedStep, term: str) -> str:
@@ -25,7 +22,7 @@ def weight_sentence(analysed: AnalysedStep, term: str) -> str:
         term = graph.inputs(term)[0].node
     factors = [tensor.node for tensor in graph.inputs(term)] if graph.type(term) == "Mul" else []
     counters = [names for names in (_counters(analysed, factor) for factor in factors) if names]
-    return f"; its weight is a function of {listed(counters[0], MOST_LISTED)}" if len(counters) == 1 else ""
+    return f"; its weight is a function of {listed(counters[0], FEW)}" if len(counters) == 1 else ""
 
 
 def _counters(analysed: AnalysedStep, factor: str) -> list[str]:

@@ -16,12 +16,10 @@ from legacy.saved.runs import train_ops
 from workloads.lifted.graph import Graph
 from workloads.lifted.graph.old_ops import registered_op
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import listed
+from workloads.support.wording import SEVERAL, listed
 
 #: {section: its rows}, in the order of the page.
 Sections = Dict[str, List[Dict[str, Any]]]
-#: Most train ops that are listed.
-MOST_LISTED = 6
 #: Beginnings of the types of ops that save and restore, and the ops by which a Saver's file name reaches them.
 CHECKPOINT_OPS = ("Save", "Restore", "MergeV2Checkpoints", "ShardedFilename")
 COPIES_OF_FILE_NAMES = ("Identity", "PlaceholderWithDefault", "StringJoin", "ShardedFilename", "Pack")
@@ -42,7 +40,7 @@ def whole_facts(saved: SavedGraph, whole: WholeGraph) -> Sections:
         {"what": "graph", "is": saved.path},
         {"what": "written by TensorFlow", "is": saved.written_by},
         {"what": "nodes", "is": f"{len(whole.graph.nodes)} in all"},
-        {"what": "ops that train", "is": listed(runs, MOST_LISTED) or "none"},
+        {"what": "ops that train", "is": listed(runs, SEVERAL) or "none"},
     ]
     towers = [{"what": "number", "is": str(whole.count)}, {"what": "told apart by", "is": whole.found_by or "-"}]
     return collections.OrderedDict(

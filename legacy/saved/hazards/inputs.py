@@ -28,8 +28,6 @@ _COPY_OF_DROPOUT = re.compile(r"(?i)((?:.*/)?dropout(?:_\d+)?/)Identity$")
 #: models of the time keep 0.35 (Zaremba et al. 2014); 0.25, 0.2 and 0.1 are more often drop rates that
 #: were given as keep probabilities.
 LEAST_KEPT = 0.3
-#: Most switches that are listed.
-MOST_LISTED = 6
 
 
 def unused_targets(whole: WholeGraph) -> Iterator[Hazard]:

@@ -15,12 +15,10 @@ from legacy.saved.hazards.models.states_of_towers import shared_states
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Effect
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
 #: Stands for the towers that update a statistic where several update ops change it.
 IN_TURN = (-1,)
-#: Of variables, so many are named.
-MOST_NAMED = 3
 ADVICE = "the lift keeps this order; in new code, variables with aggregation ONLY_FIRST_REPLICA or MEAN"
 
 
@@ -127,8 +125,8 @@ def statistics_of_other_data(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "STATISTICS_OF_OTHER_DATA",
             name,
-            f"the step moves {counted(len(found), 'statistic')} ({listed(list(found), MOST_NAMED)}) by batches of "
-            f"{listed(sources, MOST_NAMED)} besides, which no loss depends on: {name} changes {variable}",
+            f"the step moves {counted(len(found), 'statistic')} ({listed(list(found), FEW)}) by batches of "
+            f"{listed(sources, FEW)} besides, which no loss depends on: {name} changes {variable}",
             "run the updates of the training pass alone, as of its name scope, and call the evaluation with "
             "training=False; for parity keep them",
         )

@@ -14,10 +14,7 @@ from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.runs.accumulation import accumulating_writes
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
-from workloads.support.wording import counted, listed
-
-#: Of variables, so many are named.
-MOST_NAMED = 3
+from workloads.support.wording import FEW, counted, listed
 
 
 def nothing_trained(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -122,7 +119,7 @@ def unordered_changes(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "WEIGHTS_RACE",
                 next(name for name in pair if name not in rules),
                 f"{counted(len(mixed), 'weight is', 'weights are')} updated and assigned in one run, in no order "
-                f"({listed(list(mixed), MOST_NAMED)}): {pair[0]} and {pair[1]} for {variable}",
+                f"({listed(list(mixed), FEW)}): {pair[0]} and {pair[1]} for {variable}",
                 "assign after the update, under tf.control_dependencies, or in a run of its own",
             )
 
@@ -146,7 +143,7 @@ def unordered_momenta(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             yield Hazard(
                 "MOMENTUM_RACE",
                 reader,
-                f"weights follow {counted(len(reads), 'variable')} ({listed(list(reads), MOST_NAMED)}) that the same "
+                f"weights follow {counted(len(reads), 'variable')} ({listed(list(reads), FEW)}) that the same "
                 f"run changes by gradients, in no order: {reader} may read {variable} before or after {update}",
                 "take what the assignment returns, or read under tf.control_dependencies; the lift fixes one order",
             )

@@ -13,10 +13,8 @@ from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import READS, variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted, listed, plural
+from workloads.support.wording import FEW, counted, listed, plural
 
-#: Of variables, so many are named.
-MOST_NAMED = 3
 #: Of the variables that a loss depends on, so many at least are left out where one alone is trained by mistake.
 LEAST_LEFT_OUT = 2
 #: Ops whose result is zero where one input is, and with it the gradient of the other.
@@ -52,7 +50,7 @@ def variables_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "VARIABLES_WITHOUT_GRADIENT",
                 names[0],
-                f"{what} {counted(len(names), 'trainable variable')} ({listed(names, MOST_NAMED)}): {reason}",
+                f"{what} {counted(len(names), 'trainable variable')} ({listed(names, FEW)}): {reason}",
                 "a port that applies gradients of all trainable variables gets None for these: leave them out, or let "
                 "the loss depend on them",
             )
@@ -80,7 +78,7 @@ def gradients_of_the_first_alone(whole: WholeGraph) -> Iterator[Hazard]:
             "GRADIENTS_NOT_APPLIED",
             unused[0][0],
             f"every tower computes the gradients of {len(named)} variables, and an update takes those of the first "
-            f"alone ({named[0]}); nothing changes the others ({listed(named[1:], MOST_NAMED)})",
+            f"alone ({named[0]}); nothing changes the others ({listed(named[1:], FEW)})",
             "check that the averaging helper returns behind its loop over the variables, and not in it; for parity, "
             "train the first alone",
         )
@@ -103,7 +101,7 @@ def weights_of_zeros(whole: WholeGraph) -> Iterator[Hazard]:
             "WEIGHTS_OF_ZEROS",
             lost[0],
             f"{counted(len(lost), 'trainable variable is', 'trainable variables are')} multiplied with constant zeros "
-            f"alone ({listed(lost, MOST_NAMED)}): their gradient is zero in every step",
+            f"alone ({listed(lost, FEW)}): their gradient is zero in every step",
             "check what was meant to enter, such as the last state; a port that repairs this trains other weights",
         )
 
@@ -160,7 +158,7 @@ def untrained_layers(whole: WholeGraph) -> Iterator[Hazard]:
             "LAYER_NOT_TRAINED",
             names[0],
             f"{counted(len(names), 'layer')} between layers that are trained "
-            f"{plural(len(names), 'has', 'have')} random weights that nothing changes ({listed(names, MOST_NAMED)}), "
+            f"{plural(len(names), 'has', 'have')} random weights that nothing changes ({listed(names, FEW)}), "
             "as with trainable=False",
             "train it, unless a checkpoint fills it on purpose; for parity leave it as it is",
         )

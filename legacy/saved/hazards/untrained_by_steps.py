@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.untrained import MOST_NAMED
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
 #: Ops that round numbers: their derivative is 0, or there is none.
 _STEPS = ("Ceil", "Floor", "Rint", "Round", "Sign")
@@ -38,7 +37,7 @@ def variables_behind_rounding(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "ROUNDED_WITHOUT_GRADIENT",
                 step,
-                f"the loss depends on {counted(len(lost), 'trainable variable')} ({listed(lost, MOST_NAMED)}) only by "
+                f"the loss depends on {counted(len(lost), 'trainable variable')} ({listed(lost, FEW)}) only by "
                 f"way of ops that round, such as {step} ({graph.type(step)}), which no gradient passes: nothing trains "
                 "them",
                 "write x + tf.stop_gradient(round(x) - x), a straight-through estimate; for parity keep it",

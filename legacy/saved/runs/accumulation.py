@@ -10,7 +10,7 @@ from legacy.saved.runs.train_ops import TrainOpError, ends_that_run
 from workloads.lifted.graph import SWITCHES, Graph
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 from workloads.support.errors import InputError
-from workloads.support.wording import listed
+from workloads.support.wording import FEW, listed
 
 #: Endings of those that add to it.
 ADDITIONS = ("Add", "AddVariableOp", "NdAdd")
@@ -18,8 +18,6 @@ ADDITIONS = ("Add", "AddVariableOp", "NdAdd")
 STAGES = ("Stage", "Unstage", "StagePeek", "MapStage", "OrderedMapStage", "MapUnstage", "OrderedMapUnstage")
 #: Beginnings of the op types that take from a queue, a staging area or an accumulator.
 TAKERS = ("QueueDequeue", "Unstage", "StagePeek", "MapUnstage", "OrderedMapUnstage", *sync_replicas.TAKES)
-#: Queues that a message names.
-MOST_NAMED = 3
 
 
 def accumulating_writes(
@@ -258,7 +256,7 @@ def require_own_gradients(graph: Graph, targets: Iterable[str]) -> None:
     found = queued_gradients(graph, [name for name in members if op_types.is_apply(graph.type(name))])
     if found:
         raise InputError(
-            f"graph file: {', '.join(targets)} applies gradients that come out of {listed(list(found), MOST_NAMED)}, "
+            f"graph file: {', '.join(targets)} applies gradients that come out of {listed(list(found), FEW)}, "
             "into which runs of their own put them: no lift has those runs"
         )
 

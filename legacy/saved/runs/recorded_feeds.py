@@ -19,13 +19,11 @@ from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.errors import InputError
 from workloads.support.files.array_archive import ArrayArchive
-from workloads.support.wording import listed, plural
+from workloads.support.wording import SEVERAL, listed, plural
 
 #: The most steps of a recording that are compared, and bytes of each.
 MOST_STEPS, MOST_BYTES = 4, 1 << 30
 PREFIX = "tensors/"
-#: Most fed tensors that a sentence names.
-MOST_LISTED = 6
 
 
 class FedTensor(NamedTuple):
@@ -152,7 +150,7 @@ def feeds_text(fed: Collection[FedTensor]) -> str:
     computed = [tensor.name for tensor in fed if tensor.is_computed]
     fed = [tensor for tensor in fed if not tensor.is_computed]
     if computed:
-        text = f"the program fed {listed(computed, MOST_LISTED)} in place of what the graph computes there"
+        text = f"the program fed {listed(computed, SEVERAL)} in place of what the graph computes there"
         rest = feeds_text(fed)
         return f"{text}; a lift computes {plural(len(computed), 'it', 'them')}" + (f"; {rest}" if rest else "")
     if not fed:
@@ -163,8 +161,8 @@ def feeds_text(fed: Collection[FedTensor]) -> str:
     own = [tensor.name for tensor in fed if tensor.is_placeholder]
     other = [tensor.name for tensor in fed if not tensor.is_placeholder]
     are = plural(len(other), "is no placeholder", "are no placeholders")
-    parts = [f"{listed(other, MOST_LISTED)}, which {are}"] if other else []
-    parts += [f"{listed(own, MOST_LISTED)} with what it had fetched in the step before"] if own else []
+    parts = [f"{listed(other, SEVERAL)}, which {are}"] if other else []
+    parts += [f"{listed(own, SEVERAL)} with what it had fetched in the step before"] if own else []
     return f"the program fed {', and '.join(parts)}: lift it with --carry={carried}{which}"
 
 
@@ -203,10 +201,10 @@ def carried_text(carried: Mapping[str, str], begun: Sequence[str] = ()) -> str:
     Returns:
       The sentence.
     """
-    again = f"; the program set {listed(begun, MOST_LISTED)} back to zeros in some steps or rows, as where a sequence "
+    again = f"; the program set {listed(begun, SEVERAL)} back to zeros in some steps or rows, as where a sequence "
     again += "begins, and a lift does not"
     pairs = [f"{fed} gets what {source} was in the step before" for fed, source in carried.items()]
-    text = f"{listed(pairs, MOST_LISTED)}, as in the recording beside the graph; --carry sets other pairs"
+    text = f"{listed(pairs, SEVERAL)}, as in the recording beside the graph; --carry sets other pairs"
     return text + again if begun else text
 
 

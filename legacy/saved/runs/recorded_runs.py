@@ -16,9 +16,7 @@ from legacy.saved.runs.recording_folder import read_about, recording_beside
 from legacy.saved.runs.train_ops import TrainOpError, choose_train_ops, training_updates
 from workloads.lifted.graph import Graph
 from workloads.support.errors import InputError
-
-#: Most ops of one run that are named.
-MOST_NAMED = 3
+from workloads.support.wording import FEW
 
 
 class Ran(NamedTuple):
@@ -35,7 +33,7 @@ class Ran(NamedTuple):
     @property
     def is_long(self) -> bool:
         """Whether a run is of more ops than are named."""
-        return any(run.count("+") >= MOST_NAMED for run in self.train_op)
+        return any(run.count("+") >= FEW for run in self.train_op)
 
     def flags(self) -> list[str]:
         """Returns the flags that name the runs.
@@ -61,8 +59,8 @@ class Ran(NamedTuple):
 def _shortened(run: str) -> str:
     """The ops of a run, of many the first ones."""
     ops = run.split("+")
-    more = len(ops) - MOST_NAMED
-    return run if more <= 0 else f"{'+'.join(ops[:MOST_NAMED])} and {more} more at once"
+    more = len(ops) - FEW
+    return run if more <= 0 else f"{'+'.join(ops[:FEW])} and {more} more at once"
 
 
 def ran_in_recording(saved: SavedGraph, feed: Mapping[str, str] | None = None) -> Ran:

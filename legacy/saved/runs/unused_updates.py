@@ -8,10 +8,7 @@ from legacy.saved.graph.assignments import WRITERS, variable_of
 from legacy.saved.runs.beside import FROM_THEMSELVES
 from legacy.saved.runs.fetched_beside import runner_of
 from workloads.lifted.graph import Graph
-from workloads.support.wording import listed
-
-#: Of updates that never run, so many are listed.
-_MOST_LISTED = 6
+from workloads.support.wording import SEVERAL, listed
 
 #: {kind of updates, as `beside.never_run` names them: the same of one}.
 _ONE_OF = {
@@ -50,7 +47,7 @@ def unused_notes(graph: Graph, unused: dict[str, list[str]], read: Collection[st
             runs = f"1 {_ONE_OF[kind]} runs" if len(names) == 1 else f"{len(names)} {kind} run"
             notes.append(
                 f"{runs} where the loss is read beside the train op, and not with the train op alone: "
-                f"{listed(names, _MOST_LISTED)}; a lift reads the losses in every step"
+                f"{listed(names, SEVERAL)}; a lift reads the losses in every step"
             )
         names = [name for name in found if name not in read]
         if names:
@@ -59,7 +56,7 @@ def unused_notes(graph: Graph, unused: dict[str, list[str]], read: Collection[st
             moved = {variable_of(graph, name) for name in names}
             others = ", which updates their variables by other ops" if moved <= changed and None not in moved else ""
             notes.append(
-                f"{subject} with the train op{others}: {listed(names, _MOST_LISTED)}; {_advice(graph, kind, names)}"
+                f"{subject} with the train op{others}: {listed(names, SEVERAL)}; {_advice(graph, kind, names)}"
             )
     return notes
 
@@ -69,6 +66,6 @@ def _advice(graph: Graph, kind: str, names: Sequence[str]) -> str:
     them = "it" if len(names) == 1 else "them"
     runner = runner_of(graph, names)
     if kind == FROM_THEMSELVES:
-        all_of_them = runner or ("+".join(names) if len(names) <= _MOST_LISTED else "OP+OP+...")
+        all_of_them = runner or ("+".join(names) if len(names) <= SEVERAL else "OP+OP+...")
         return f"if the program ran {them} between its steps, that run takes a turn: --train_op=...,{all_of_them}"
     return f"if the program fetched {them} beside it, name {them}: --with={runner or 'OP,...'}"

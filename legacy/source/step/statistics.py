@@ -10,7 +10,7 @@ from legacy.source.basics.unwritten import Unwritten
 from legacy.source.step.learning import find_counters, is_rule
 from workloads.lifted.graph import parse_tensor_name, tensor_name
 from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN
-from workloads.support.wording import listed
+from workloads.support.wording import SEVERAL, listed
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 #: Policy of variables of which each tower has and changes its own.
 EACH_TOWER = "each_tower"
-#: Most statistics that are listed.
-MOST_LISTED = 6
 #: Ops whose changes by several towers add up.
 _ADDING = ("AssignSub", "AssignAdd", "ScatterSub", "ScatterAdd", "ResourceScatterSub", "ResourceScatterAdd")
 
@@ -117,7 +115,7 @@ def find_statistics(
         kinds = [f"{kind} {name!r}" for name, kind in policies.items()]
         raise Unwritten("statistics: of different towers: " + ", ".join([kinds[0], kinds[-1]]))
     if len(set(in_rounds.values())) > 1:
-        raise Unwritten(f"statistics: towers change {listed(list(in_rounds), MOST_LISTED)} in different orders")
+        raise Unwritten(f"statistics: towers change {listed(list(in_rounds), SEVERAL)} in different orders")
     proposals: List[List[Proposal]] = [[] for _ in everywhere]
     for name, effects in found.items():
         for tower, effect in effects:

@@ -12,7 +12,7 @@ from parity.causes.basics.planted_gradients import decayed_gradients, scaled_gra
 from parity.causes.basics.wording import format_factor
 from parity.comparison.fits import near, spread
 from parity.diagnosis.gradient_factors import decay_noise
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
 if TYPE_CHECKING:
     from parity.causes.basics.cause import Finding
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 #: Ratios of weights, or of replicas, agree if they differ by at most this much.
 SAME_RATIO = 1e-2
-
-#: Of weights, so many are named in a sentence.
-MOST_LISTED = 3
 
 
 class DecayRatios(NamedTuple):
@@ -132,7 +129,7 @@ def changed_weights(evidence: Evidence) -> tuple[str, ...]:
 
 def of_weights(names: Sequence[str]) -> str:
     """Returns " of a, b" for names of weights, and nothing for none."""
-    return f" of {listed(names, MOST_LISTED)}" if names else ""
+    return f" of {listed(names, FEW)}" if names else ""
 
 
 def describe_decay_fit(factors: GradientFactors) -> str:

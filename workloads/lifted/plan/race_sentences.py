@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, Optional, Tuple
 
-from workloads.support.wording import listed
+from workloads.support.wording import FEW, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 #: Of races of more variables, one sentence says what they have in common.
 MOST_APART = 2
-#: Variables, and ops, that a sentence names.
-MOST_NAMED = 3
 
 
 def race_sentences(races: Sequence[Race]) -> Iterator[str]:
@@ -37,7 +35,7 @@ def race_sentences(races: Sequence[Race]) -> Iterator[str]:
                 own = [race for race in alike if race.variable == name]
                 yield from _of_reads(own, place) if place else _of_changes(own)
             continue
-        first, which = alike[0], f"{len(names)} variables ({listed(names, MOST_NAMED)})"
+        first, which = alike[0], f"{len(names)} variables ({listed(names, FEW)})"
         if not place:
             ops = f"{first.variable} by {first.first} and {first.second}"
             yield f"{which} are each changed by several ops in any order, such as {ops}"
@@ -60,8 +58,8 @@ def _of_reads(races: Sequence[Race], place: Optional[str]) -> Iterator[str]:
     for reader, updates in updates_of.items():
         readers_of.setdefault(tuple(dict.fromkeys(updates)), []).append(reader)
     for beside, readers in readers_of.items():
-        update = listed(beside, MOST_NAMED) if len(beside) == 1 else f"each of {listed(beside, MOST_NAMED)}"
-        variable, which = races[0].variable, listed(readers, MOST_NAMED)
+        update = listed(beside, FEW) if len(beside) == 1 else f"each of {listed(beside, FEW)}"
+        variable, which = races[0].variable, listed(readers, FEW)
         yield f"{variable}: {which} may use it before or after {update}; taken {place}"
 
 
@@ -75,11 +73,11 @@ def _of_changes(races: Sequence[Race]) -> Iterator[str]:
     changes = list(dict.fromkeys(name for race in races for name in (race.first, race.second)))
     pairs = {frozenset((race.first, race.second)) for race in races}
     if len(changes) > 2 and len(pairs) == len(changes) * (len(changes) - 1) // 2:
-        yield f"{races[0].variable}: changed by {listed(changes, MOST_NAMED)} in any order"
+        yield f"{races[0].variable}: changed by {listed(changes, FEW)} in any order"
         return
     common = [name for name in changes if all(name in pair for pair in pairs)]
     if len(pairs) > 1 and common:
-        others = listed([name for name in changes if name != common[0]], MOST_NAMED)
+        others = listed([name for name in changes if name != common[0]], FEW)
         yield f"{races[0].variable}: changed by {common[0]} and each of {others} in any order"
         return
     yield from dict.fromkeys(race.text for race in races)

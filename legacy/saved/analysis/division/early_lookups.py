@@ -17,12 +17,10 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import written_variables
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
-from workloads.support.wording import listed
+from workloads.support.wording import FEW, listed
 
 #: {op that splits along a dimension: number of the input that has the dimension}.
 DIMENSIONS = {"Split": 0, "SplitV": 2}
-#: Of the lookups, so many are listed.
-MOST_LISTED = 3
 #: Ops that give zeros; and joins, the derivatives of splits.
 ZEROS, JOINS = ("ZerosLike", "Fill", "Const"), ("Concat", "ConcatV2")
 
@@ -96,9 +94,7 @@ def note_on_lookups(lookups: Iterable[Lookup]) -> str:
     if not names:
         return ""
     verb = "looks" if len(names) == 1 else "look"
-    return (
-        f"{listed(names, MOST_LISTED)} {verb} up the rows of all towers at once; in a lift, each tower looks up its own"
-    )
+    return f"{listed(names, FEW)} {verb} up the rows of all towers at once; in a lift, each tower looks up its own"
 
 
 def _weights_alone(graph: Graph, table: str, trained: Collection[str]) -> set[str]:

@@ -18,10 +18,8 @@ from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 from workloads.lifted.tensors.gradient_names import GRADIENTS, is_gradient_op
-from workloads.support.wording import listed
+from workloads.support.wording import SEVERAL, listed
 
-#: Most variables that a sentence lists.
-MOST_LISTED = 6
 #: Ops that make rows of a table a dense gradient, which changes no number of it.
 MADE_DENSE = {"UnsortedSegmentSum", "StridedSlice", "Cast"}
 
@@ -62,7 +60,7 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
         return "gradients are summed over towers" + (_divided_text(analysed, phase) or multiplied)
     others = {one.weight for one in phase.combine if one.kind == "mean" or one not in sums and one.kind == "sum"}
     if others:
-        which = listed([one.weight for one in sums], MOST_LISTED)
+        which = listed([one.weight for one in sums], SEVERAL)
         return f"of the gradients, those of {which} are summed over towers, and those of others averaged"
     constants = {one.scale for one in sums}
     if constants and 1.0 not in constants:

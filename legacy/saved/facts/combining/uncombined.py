@@ -6,10 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from workloads.lifted.plan import Phase
-from workloads.support.wording import listed
-
-#: Most weights that are listed.
-MOST_LISTED = 6
+from workloads.support.wording import SEVERAL, listed
 
 
 def uncombined_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
@@ -30,12 +27,12 @@ def uncombined_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     others = [combine for combine in kept if combine.weight not in alone]
     odd = list(dict.fromkeys(combine.weight for combine in others if analysed.probe.weights(combine) is None))
     if odd:
-        yield "combining not recognised, kept as written: " + listed(odd, MOST_LISTED)
+        yield "combining not recognised, kept as written: " + listed(odd, SEVERAL)
 
 
 def _of_single_towers(analysed: AnalysedStep, phase: Phase, names: list[str]) -> str:
     """Returns the sentence on weights that gradients of one tower each change, or of one and the same tower."""
-    which = listed(names, MOST_LISTED)
+    which = listed(names, SEVERAL)
     if analysed.accumulators.issuperset(names):
         return f"{phase.train_op}: each tower adds its own gradients to variables of its own: {which}"
     combined = {combine.weight for combine in phase.combine if combine.kind != "kept as written"}

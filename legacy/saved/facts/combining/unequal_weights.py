@@ -9,10 +9,7 @@ from legacy.saved.facts.basics.rows import Row
 from legacy.saved.facts.combining.rows import ADDED_UP
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import is_indices_label
-from workloads.support.wording import counted, listed, plural
-
-#: Most variables that a sentence lists.
-MOST_LISTED = 6
+from workloads.support.wording import SEVERAL, counted, listed, plural
 
 
 def unequal_weight_sentences(
@@ -42,7 +39,7 @@ def _untrained(analysed: AnalysedStep, trainable: Sequence[str], changed: set[st
     left = [name for name in dict.fromkeys(trainable) if name in before and name not in changed]
     if left:
         variables = counted(len(left), "trainable variable")
-        yield f"no op changes {variables} that the loss depends on: {listed(left, MOST_LISTED)}"
+        yield f"no op changes {variables} that the loss depends on: {listed(left, SEVERAL)}"
 
 
 def _unclipped(combining: Sequence[Row]) -> Iterator[str]:
@@ -56,10 +53,10 @@ def _unclipped(combining: Sequence[Row]) -> Iterator[str]:
         left = [name for name in unclipped if name not in clipped]
         if left:
             variables = plural(len(left), "gradient", "gradients")
-            yield f"{train_op}: clipping leaves out the {variables} of {listed(left, MOST_LISTED)}"
+            yield f"{train_op}: clipping leaves out the {variables} of {listed(left, SEVERAL)}"
         partly = [name for name in unclipped if name in clipped]
         if partly:
-            yield f"{train_op}: clipping leaves out some of the gradients of {listed(partly, MOST_LISTED)}"
+            yield f"{train_op}: clipping leaves out some of the gradients of {listed(partly, SEVERAL)}"
 
 
 def _unaveraged(analysed: AnalysedStep) -> Iterator[str]:
@@ -69,7 +66,7 @@ def _unaveraged(analysed: AnalysedStep) -> Iterator[str]:
     averaged = {variable.of for variable in roles.values() if variable.role == "average"}
     left = [name for name in weights if name not in averaged]
     if left and len(left) < len(weights):
-        yield f"{counted(len(left), 'weight has', 'weights have')} no moving average: {listed(left, MOST_LISTED)}"
+        yield f"{counted(len(left), 'weight has', 'weights have')} no moving average: {listed(left, SEVERAL)}"
 
 
 def _trained_twice(analysed: AnalysedStep) -> Iterator[str]:
@@ -84,4 +81,4 @@ def _trained_twice(analysed: AnalysedStep) -> Iterator[str]:
             both = [name for name in dict.fromkeys(names) if name in others]
             if both:
                 weights = counted(len(both), "weight")
-                yield f"{train_op} and {other} both train {weights}: {listed(both, MOST_LISTED)}"
+                yield f"{train_op} and {other} both train {weights}: {listed(both, SEVERAL)}"

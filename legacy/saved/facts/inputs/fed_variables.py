@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph.assignments import written_variables
 from workloads.lifted.graph import parse_tensor_name
-from workloads.support.wording import listed, plural
+from workloads.support.wording import SEVERAL, listed, plural
 
 #: Ops that take the weights of a layer second.
 _LAYERS = ("Conv2D", "Conv3D", "DepthwiseConv2dNative", "MatMul", "BiasAdd")
-#: Most variables that are listed.
-_MOST_LISTED = 6
 
 
 def has_input(analysed: AnalysedStep) -> bool:
@@ -46,7 +44,7 @@ def fed_variable_sentences(analysed: AnalysedStep) -> Iterator[str]:
     names = [name for name in names if name not in changed]
     if names and not any(_is_layer(analysed, name) for name in names):  # a network that is kept as it was loaded
         yield (
-            f"no loss depends on an input, but on {listed(names, _MOST_LISTED)}, which no op changes: if the program "
+            f"no loss depends on an input, but on {listed(names, SEVERAL)}, which no op changes: if the program "
             f"fed {plural(len(names), 'it', 'them')}, as feed_dict feeds any tensor, that was its data, and a lift "
             f"trains on {plural(len(names), 'its value', 'their values')} in the checkpoint instead"
         )

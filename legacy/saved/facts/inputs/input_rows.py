@@ -12,10 +12,7 @@ from legacy.saved.tower_search.settings import gives_sizes_alone, is_of_arrays
 from legacy.saved.tower_search.takers import taker_alone
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Input
-from workloads.support.wording import listed
-
-#: Most sources of one input that are named.
-MOST_LISTED = 6
+from workloads.support.wording import SEVERAL, listed
 
 #: The kind of an input that no tower uses, and only the update.
 _OUTSIDE = "outside the towers"
@@ -94,7 +91,6 @@ def _source(analysed: AnalysedStep, origins: Mapping[str, tuple[str, str]], name
         read = analysed.graph.ancestors([name], sizes, controls=False) & set(analysed.plan.sources)
         read = {node for node in read if not gives_sizes_alone(analysed.graph, node)}
         origin = (
-            listed([analysed.plan.sources[node] for node in analysed.graph.nodes if node in read], MOST_LISTED)
-            or origin
+            listed([analysed.plan.sources[node] for node in analysed.graph.nodes if node in read], SEVERAL) or origin
         )
     return f"{analysed.graph.type(name)} of {origin}"

@@ -10,7 +10,7 @@ from legacy.saved.facts.inputs.input_rows import is_of_examples
 from legacy.saved.graph import op_types
 from legacy.saved.tower_search.settings import is_scalar_setting
 from workloads.lifted.graph import Graph, parse_tensor_name
-from workloads.support.wording import listed
+from workloads.support.wording import SEVERAL, listed
 
 #: Ops that move numbers, or give them another dtype or shape, which an input shows.
 _MOVES = frozenset(
@@ -36,8 +36,6 @@ _JOINED = {"Concat": slice(1, None), "ConcatV2": slice(0, -1), "Pack": slice(0, 
 _NUMBER = re.compile(r"\d+")
 #: A name scope up to its first number.
 _NUMBERED = re.compile(r"^.*?\d+(?=/|$)")
-#: Most types of ops that are listed for an input.
-MOST_LISTED = 6
 #: So many inputs that are computed alike have a sentence each.
 MOST_APART = 2
 
@@ -59,10 +57,10 @@ def preparation_sentences(analysed: AnalysedStep) -> Iterator[str]:
     for name, where, read, types in _prepared_inputs(analysed):
         groups.setdefault((where, read), []).append((name, types))
     for (where, read), made in groups.items():
-        whole = [(listed([name for name, _ in made], MOST_LISTED), set().union(*(types for _, types in made)))]
+        whole = [(listed([name for name, _ in made], SEVERAL), set().union(*(types for _, types in made)))]
         for names, types in whole if len(made) > MOST_APART else made:
             are, them = ("are", "them") if len(made) > MOST_APART else ("is", names)
-            made_of = listed(sorted(types), MOST_LISTED)
+            made_of = listed(sorted(types), SEVERAL)
             yield (
                 f"{names} {are} what ops {where} the towers compute from {read} ({made_of}); a lift "
                 f"leaves them out: its data for {them} are their results"
@@ -83,7 +81,7 @@ def _prepared_inputs(analysed: AnalysedStep) -> Iterator[tuple[str, str, str, se
         types = {graph.type(name) for name in computing}
         if types:
             types |= {graph.type(name) for name in before if op_types.is_random(graph.type(name))}
-            read = listed([plan.sources[name] for name in graph.nodes if name in before & sources], MOST_LISTED)
+            read = listed([plan.sources[name] for name in graph.nodes if name in before & sources], SEVERAL)
             is_inside = _are_of_towers(analysed, ends) and _are_of_towers(analysed, computing)
             yield entry.name, "at the start of" if is_inside else "outside of", read, types
 

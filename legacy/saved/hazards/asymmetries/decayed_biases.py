@@ -9,10 +9,8 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.updates.weight_decay import weight_decays
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
-#: Of variables, so many are named.
-MOST_NAMED = 3
 _LAYERS = ("MatMul", "Conv2D", "Conv3D")
 
 
@@ -27,7 +25,7 @@ def biases_decayed_alone(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "BIAS_DECAYED",
             penalty.op,
-            f"the weight decay contains {counted(len(alone), 'bias', 'biases')} ({listed(alone, MOST_NAMED)}) of "
+            f"the weight decay contains {counted(len(alone), 'bias', 'biases')} ({listed(alone, FEW)}) of "
             f"{len(biases)} layers whose weights it contains, and no other's: decay leaves biases out, or contains all",
             "leave it out of the penalty; for parity keep it",
         )

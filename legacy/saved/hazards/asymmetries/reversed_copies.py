@@ -9,10 +9,8 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.kept_shares import followed_variables
 from legacy.saved.hazards.basics.variable_reads import variable_read
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
-#: Of variables, so many are named.
-MOST_NAMED = 3
 _LAYERS = ("MatMul", "Conv2D", "Conv3D")
 
 
@@ -37,7 +35,7 @@ def copies_into_trained(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "COPY_REVERSED",
             name,
-            f"{counted(len(found), 'trained variable')} ({listed(list(found), MOST_NAMED)}) can be set to others, or "
+            f"{counted(len(found), 'trained variable')} ({listed(list(found), FEW)}) can be set to others, or "
             f"moved towards them, that nothing changes, such as {variable} to {given} by {name}: run between the "
             f"steps, and not before the first, that undoes the training, and {given} keeps its initial value",
             "a target network takes the trained weights; for parity keep it",

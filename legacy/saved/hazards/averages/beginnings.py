@@ -12,10 +12,8 @@ from legacy.saved.hazards.basics.kept_shares import kept_share
 from legacy.saved.hazards.basics.linear_weights import COPIES
 from legacy.saved.hazards.basics.variable_reads import READS, variable_read, variables_behind
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
-#: Of variables, so many are named.
-MOST_NAMED = 3
 #: The least share that an average of weights, or a divisor, keeps of itself, and is far from its value for many steps.
 MUCH = 0.99
 #: The number of steps that the description gives as an example.
@@ -41,7 +39,7 @@ def averages_that_begin_at_zero(whole: WholeGraph) -> Iterator[Hazard]:
             "AVERAGE_BEGINS_AT_ZERO",
             name,
             f"{counted(len(found), 'moving average of a weight begins', 'moving averages of weights begin')} at 0 "
-            f"({listed(list(found), MOST_NAMED)}): {variable} keeps {share:.6g} of itself in each step, and after "
+            f"({listed(list(found), FEW)}): {variable} keeps {share:.6g} of itself in each step, and after "
             f"{STEPS} steps it has {_reached(share)} of {weight}",
             "begin at the weights, as ExponentialMovingAverage does, or divide by 1 - decay^t; for parity keep it",
         )

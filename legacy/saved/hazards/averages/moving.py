@@ -14,10 +14,8 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.kept_shares import followed_variables, keeps_a_share, kept_share, most_kept
 from legacy.saved.hazards.basics.variable_reads import variable_read, variables_behind
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
-#: Of variables, so many are named.
-MOST_NAMED = 3
 #: The largest share that an average keeps of itself and is taken for one whose shares are exchanged.
 LITTLE = 0.3
 #: The least share that is no rounding error.
@@ -42,7 +40,7 @@ def averages_that_are_trained(whole: WholeGraph) -> Iterator[Hazard]:
             "AVERAGE_TRAINED",
             name,
             f"{counted(len(found), 'variable is a moving average', 'variables are moving averages')} of others, and an "
-            f"optimizer trains {'it' if len(found) == 1 else 'them'} besides ({listed(list(found), MOST_NAMED)}): "
+            f"optimizer trains {'it' if len(found) == 1 else 'them'} besides ({listed(list(found), FEW)}): "
             f"{variable} follows {other} by {name}, and gradients",
             "create them with trainable=False, and apply tf.stop_gradient to what they compute; for parity keep both",
         )
@@ -80,7 +78,7 @@ def averages_that_keep_little(whole: WholeGraph) -> Iterator[Hazard]:
             "AVERAGE_KEEPS_LITTLE",
             name,
             f"{counted(len(little), 'moving average keeps', 'moving averages keep')} {share:.4g} of themselves in each "
-            f"step, and take {1 - share:.4g} of the new value ({listed(list(little), MOST_NAMED)}): they hardly "
+            f"step, and take {1 - share:.4g} of the new value ({listed(list(little), FEW)}): they hardly "
             "average; are decay and 1 - decay exchanged?",
             "in TensorFlow the decay or momentum is the share that is kept, in PyTorch the one that is new; for parity "
             "keep it",
@@ -111,7 +109,7 @@ def averages_that_never_move(whole: WholeGraph) -> Iterator[Hazard]:
             "AVERAGE_NEVER_MOVES",
             name,
             f"{counted(len(fixed), 'moving average keeps', 'moving averages keep')} all of themselves in each step "
-            f"({listed(list(fixed), MOST_NAMED)}): the decay is 1, or they follow themselves, and they stay at their "
+            f"({listed(list(fixed), FEW)}): the decay is 1, or they follow themselves, and they stay at their "
             "first values",
             "a decay below 1, such as 0.999; for parity keep it",
         )
@@ -167,7 +165,7 @@ def averages_before_updates(whole: WholeGraph) -> Iterator[Hazard]:
             "AVERAGE_BEFORE_UPDATE",
             name,
             f"{counted(len(early), 'moving average takes', 'moving averages take')} weights as they were before the "
-            f"step ({listed(list(early), MOST_NAMED)}): {update} waits for {name}",
+            f"step ({listed(list(early), FEW)}): {update} waits for {name}",
             "average behind the update, as under tf.control_dependencies([train_op]); for parity average before it",
         )
         return
@@ -191,8 +189,8 @@ def averages_moved_twice(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "AVERAGE_MOVED_TWICE",
             names[1],
-            f"one run moves {counted(len(twice), 'average')} ({listed(list(twice), MOST_NAMED)}) by {len(names)} ops "
-            f"each, such as {variable} by {listed(names, MOST_NAMED)}: it keeps {shares[variable]:.4g} to the power of "
+            f"one run moves {counted(len(twice), 'average')} ({listed(list(twice), FEW)}) by {len(names)} ops "
+            f"each, such as {variable} by {listed(names, FEW)}: it keeps {shares[variable]:.4g} to the power of "
             f"{len(names)}",
             "move the average once, behind the update; for parity, raise its decay to that power",
         )
@@ -214,7 +212,7 @@ def averages_whose_count_stays(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "AVERAGE_COUNT_STAYS",
             name,
-            f"{counted(len(found), 'average')} ({listed(list(found), MOST_NAMED)}) divide by {count} + 1, and no op "
+            f"{counted(len(found), 'average')} ({listed(list(found), FEW)}) divide by {count} + 1, and no op "
             "raises that count: each step gives its value the weight of the first step",
             "raise the count behind the average; for parity keep it",
         )

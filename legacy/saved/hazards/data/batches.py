@@ -11,10 +11,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import parse_tensor_name
-from workloads.support.wording import listed
-
-#: Of inputs, so many are named.
-MOST_NAMED = 3
+from workloads.support.wording import FEW, listed
 
 
 def dealt_rows(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -114,7 +111,7 @@ def _factors(whole: WholeGraph, name: str) -> tuple[float, str] | None:
 def _of_parts(parts: Sequence[tuple[int, int]], names: Sequence[str], size: int | None) -> Iterator[Hazard]:
     taken = [row for first, last in parts for row in range(first, last)]
     which = ", ".join(f"{first} to {last - 1}" for first, last in parts)
-    text = f"the towers take rows {which} of {listed(list(names), MOST_NAMED)}"
+    text = f"the towers take rows {which} of {listed(list(names), FEW)}"
     missing = sorted(set(range(size)) - set(taken)) if size is not None else []
     lost = f", and none takes {len(missing)} of its {size}" if missing else ""
     if len(set(parts)) > 1 and len(taken) > len(set(taken)):

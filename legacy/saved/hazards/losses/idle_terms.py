@@ -17,10 +17,8 @@ from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.basics.squares import squared
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
-#: Of terms, so many are named.
-MOST_NAMED = 3
 #: Ops through which no gradient flows.
 _STOPS = {"ArgMax", "ArgMin", "Ceil", "Equal", "Floor", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual"}
 _STOPS |= {"Rint", "Round", "Sign", "StopGradient"}
@@ -44,7 +42,7 @@ def terms_of_weight_zero(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "TERM_OF_WEIGHT_ZERO",
                 idle[0],
-                f"{target} contains {counted(len(idle), 'term')} of data times 0 ({listed(idle, MOST_NAMED)}): "
+                f"{target} contains {counted(len(idle), 'term')} of data times 0 ({listed(idle, FEW)}): "
                 "what only they depend on is not trained",
                 "leave them out: weights are the same; or give them a weight",
             )

@@ -17,14 +17,12 @@ from legacy.saved.hazards.basics.linear_weights import constant_factor, linear_i
 from legacy.saved.hazards.basics.structures import structures
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
 #: Ops that hand a scalar on.
 COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims")
 _GATHERS = ("Gather", "GatherNd", "GatherV2")
 _SLICES = ("Slice", "StridedSlice")
-#: Terms that a hazard names.
-MOST_NAMED = 3
 #: Relative difference within which a number is whole.
 TOLERANCE = 1e-5
 
@@ -35,7 +33,7 @@ def repeated_terms(whole: WholeGraph) -> Iterator[Hazard]:
         added = _times_added(whole.graph, target)
         times = {term: count for term, count in added.items() if count > 1} or _computed_again(whole, added)
         if times:
-            names = listed(list(times), MOST_NAMED)
+            names = listed(list(times), FEW)
             most = max(times.values())
             yield Hazard(
                 "TERM_REPEATED",

@@ -13,10 +13,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.kept_shares import keeps_a_share
 from workloads.lifted.graph import device_of
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted, listed
-
-#: Of variables, so many are named.
-MOST_NAMED = 3
+from workloads.support.wording import FEW, counted, listed
 
 
 def states_of_other_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -71,8 +68,8 @@ def states_of_all_towers(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "STATE_OF_ALL_TOWERS",
             names[0],
-            f"{counted(len(states), 'variable')} ({listed(list(states), MOST_NAMED)}) keep a state of examples for the "
-            f"next step, and all towers share them: {listed(names, MOST_NAMED)} set {variable} in turn, and each tower "
+            f"{counted(len(states), 'variable')} ({listed(list(states), FEW)}) keep a state of examples for the "
+            f"next step, and all towers share them: {listed(names, FEW)} set {variable} in turn, and each tower "
             "begins with what the last one left",
             "a state for each replica; for parity keep the order that the lift fixed",
         )

@@ -10,10 +10,8 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.penalties.terms import find_penalties
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
-#: Of variables, so many are named.
-MOST_NAMED = 3
 #: The op types of a sum of squares of weights, of one or of several, and of multiples of it.
 _OF_SQUARES = {"L2Loss", "Square", "Sum", "Mul", "ReadVariableOp", *op_types.ADDITIONS}
 _SQUARES = {"L2Loss", "Square"}
@@ -38,7 +36,7 @@ def squared_twice(whole: WholeGraph) -> Iterator[Hazard]:
                 "WEIGHT_DECAYED_TWICE",
                 ops[1],
                 f"{target} contains the squares of {counted(len(twice), 'weight')} "
-                f"({listed(list(twice), MOST_NAMED)}) twice, such as those of {variable} by {ops[0]} and {ops[1]}",
+                f"({listed(list(twice), FEW)}) twice, such as those of {variable} by {ops[0]} and {ops[1]}",
                 "leave one of them out; for parity keep both",
             )
             return

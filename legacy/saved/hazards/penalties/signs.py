@@ -10,10 +10,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variables_behind
 from legacy.saved.hazards.penalties.terms import find_penalties
-from workloads.support.wording import counted, listed
-
-#: Of variables, so many are named.
-MOST_NAMED = 3
+from workloads.support.wording import FEW, counted, listed
 
 
 def subtracted_penalties(whole: WholeGraph) -> Iterator[Hazard]:
@@ -27,7 +24,7 @@ def subtracted_penalties(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "PENALTY_SUBTRACTED",
                 negative[0],
-                f"{target} contains the penalty of {counted(len(names), 'variable')} ({listed(names, MOST_NAMED)}) "
+                f"{target} contains the penalty of {counted(len(names), 'variable')} ({listed(names, FEW)}) "
                 "with a negative weight: it makes the weights grow",
                 "add it; for parity keep the sign",
             )
@@ -47,7 +44,7 @@ def penalties_of_untrained(whole: WholeGraph) -> Iterator[Hazard]:
             "PENALTY_OF_UNTRAINED",
             op,
             f"the loss contains penalties of {counted(len(names), 'variable')} that the step does not train "
-            f"({listed(list(names), MOST_NAMED)}): they change the loss, and {variable} does not get smaller",
+            f"({listed(list(names), FEW)}): they change the loss, and {variable} does not get smaller",
             "leave them out: weights are the same; for parity of the losses keep them",
         )
         return

@@ -14,10 +14,9 @@ from legacy.saved.hazards.basics.variable_reads import READS, variable_read
 from legacy.saved.hazards.signs.pushes import Pushes
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import listed
+from workloads.support.wording import FEW, listed
 
 _WORDS = {1: "rises", -1: "falls"}
-MOST_NAMED = 3
 
 
 def products_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
@@ -41,7 +40,7 @@ def products_pushed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
                 "PUSHED_ONE_WAY",
                 names[-1],
                 f"{target} only {_WORDS[signs.pop() or 0]} where products of looked-up rows rise "
-                f"({listed(names, MOST_NAMED)}), whatever the data are: all rows are driven the same way",
+                f"({listed(names, FEW)}), whatever the data are: all rows are driven the same way",
                 "look for negative samples with the wrong sign, or missing ones; for parity keep it",
             )
             return

@@ -10,10 +10,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.runs.accumulation import ADDITIONS, accumulators, sums_of_gradients
 from workloads.lifted.plan import Race
-from workloads.support.wording import counted, listed, plural
-
-#: Of variables, so many are named.
-MOST_NAMED = 3
+from workloads.support.wording import FEW, counted, listed, plural
 
 
 def kept_gradients(whole: WholeGraph) -> Iterator[Hazard]:
@@ -28,7 +25,7 @@ def kept_gradients(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "ACCUMULATOR_NEVER_RESET",
             kept[endless[0]][0],
-            f"{counted(len(endless), 'sum')} of gradients ({listed(endless, MOST_NAMED)}): no op but "
+            f"{counted(len(endless), 'sum')} of gradients ({listed(endless, FEW)}): no op but "
             f"{plural(len(endless), 'its initializer sets it', 'their initializers set them')} to zero: unless these "
             "run after each update, every update takes the gradients of all runs before",
             "set the sums to zero after each update",
@@ -45,7 +42,7 @@ def kept_gradients(whole: WholeGraph) -> Iterator[Hazard]:
             kept[overwritten[0]][0],
             f"{counted(len(overwritten), 'variable keeps', 'variables keep')} gradients for another run's update, "
             f"{'divided for it' if overwritten[0] in parts else 'which divides them'} "
-            f"({listed(overwritten, MOST_NAMED)}), and every run assigns its own: only the last one's count",
+            f"({listed(overwritten, FEW)}), and every run assigns its own: only the last one's count",
             "add them up; for parity, divide the last batch's gradients",
         )
 
@@ -66,9 +63,9 @@ def _sums_of_no_run(whole: WholeGraph, sums: dict[str, list[str]]) -> Iterator[H
         yield Hazard(
             "ACCUMULATOR_NEVER_FILLED",
             taking[0],
-            f"{counted(len(never), 'sum')} of gradients ({listed(never, MOST_NAMED)}): the graph has ops that add to "
+            f"{counted(len(never), 'sum')} of gradients ({listed(never, FEW)}): the graph has ops that add to "
             f"{plural(len(never), 'it', 'them')}, such as {sums[never[0]][0]}, and no run of this period runs them: "
-            f"the update of {listed(weights, MOST_NAMED)} takes zeros",
+            f"the update of {listed(weights, FEW)} takes zeros",
             "add these gradients up, too; if the program did, name that run in --train_op",
         )
 
@@ -107,7 +104,7 @@ def _resets_of_other_runs(
         yield Hazard(
             "ACCUMULATOR_NEVER_RESET",
             next(iter(left.values())),
-            f"{counted(len(left), 'sum')} of gradients ({listed(list(left), MOST_NAMED)}): the graph has ops that set "
+            f"{counted(len(left), 'sum')} of gradients ({listed(list(left), FEW)}): the graph has ops that set "
             f"{plural(len(left), 'it', 'them')} back or anew, such as {next(iter(left.values()))}, and no run of this "
             "period runs them: every update takes the gradients of all runs before",
             "set the sums to zero after each update; if the program did, name that run in --train_op",
@@ -134,7 +131,7 @@ def sums_set_back_too_early(whole: WholeGraph, found: Analysis) -> Iterator[Haza
             yield Hazard(
                 "ACCUMULATOR_RESET_EARLY",
                 resets[sets[0]],
-                f"{phase.train_op} applies {counted(len(sets), 'sum')} of gradients ({listed(sets, MOST_NAMED)}) and "
+                f"{phase.train_op} applies {counted(len(sets), 'sum')} of gradients ({listed(sets, FEW)}) and "
                 f"sets {plural(len(sets), 'it', 'them')} back {order}, such as {sets[0]} by {resets[sets[0]]}: the "
                 f"update {effect} zeros",
                 "set the sums back after the update, under tf.control_dependencies([train_op])",

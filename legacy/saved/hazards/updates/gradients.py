@@ -19,10 +19,8 @@ from legacy.saved.hazards.penalties.terms import find_penalties
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import is_indices_label, weight_of_label
 from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
-#: Of variables, so many are named.
-MOST_NAMED = 3
 #: Relative difference within which two towers' gradients count alike.
 TOLERANCE = 1e-4
 #: (op type, whether its bound is 0 or above, 0 or below) of ops whose results have one sign.
@@ -45,7 +43,7 @@ def gradients_of_others(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "GRADIENT_OF_ANOTHER",
             apply,
-            f"the updates of {counted(len(wrong), 'variable')} ({listed(list(wrong), MOST_NAMED)}) take gradients of "
+            f"the updates of {counted(len(wrong), 'variable')} ({listed(list(wrong), FEW)}) take gradients of "
             f"others: that of {variable} takes the one of {other}",
             "pair each gradient with its variable; for parity, exchange them as the old program did",
         )
@@ -124,7 +122,7 @@ def gradients_without_data(whole: WholeGraph, found: Analysis) -> Iterator[Hazar
             yield Hazard(
                 "GRADIENT_WITHOUT_DATA",
                 phase.train_op,
-                f"the gradients of {which} ({listed(idle, MOST_NAMED)}) depend on no data: {phase.train_op} trains "
+                f"the gradients of {which} ({listed(idle, FEW)}) depend on no data: {phase.train_op} trains "
                 f"{'them' if len(idle) > 1 else 'it'} by penalties alone",
                 "look for what stops the gradient, such as argmax, or whether the model uses the variables at all",
             )
@@ -245,7 +243,7 @@ def clipped_to_one_sign(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "GRADIENT_OF_ONE_SIGN",
             name,
-            f"gradients of {counted(len(found), 'variable')} ({listed(list(found), MOST_NAMED)}) are clipped, and "
+            f"gradients of {counted(len(found), 'variable')} ({listed(list(found), FEW)}) are clipped, and "
             f"{bound:g} is the {least} value that {name} leaves: weights change in one direction alone",
             "clip between -c and c; for parity keep the bounds",
         )
@@ -262,7 +260,7 @@ def rows_of_one_tower(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             yield Hazard(
                 "ROWS_OF_ONE_TOWER",
                 phase.train_op,
-                f"the values of {counted(len(lone), 'sparse gradient')} ({listed(lone, MOST_NAMED)}) are combined over "
+                f"the values of {counted(len(lone), 'sparse gradient')} ({listed(lone, FEW)}) are combined over "
                 f"the towers, and the rows of tower {rows[lone[0]][0]} are changed: other towers' values reach rows "
                 "that they are not of",
                 "gather values and rows of all replicas, and divide the values; for parity, change these rows",

@@ -15,10 +15,8 @@ from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.signs.pushes import Pushes
 from workloads.lifted.graph import TensorId
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
-#: Of variables, so many are named.
-MOST_NAMED = 3
 #: Functions of a trained number that come near 0 and do not reach it.
 _POSITIVE = ("Exp", "Softplus", "Reciprocal", "Inv")
 #: Ops whose results are not below 0.
@@ -50,7 +48,7 @@ def trained_loss_weights(whole: WholeGraph) -> Iterator[Hazard]:
             "LOSS_WEIGHT_TRAINED",
             name,
             f"{counted(len(found), 'trained number multiplies a term', 'trained numbers multiply terms')} of the loss "
-            f"({listed(list(found), MOST_NAMED)}): the loss falls without end where {variable} does",
+            f"({listed(list(found), FEW)}): the loss falls without end where {variable} does",
             "weight the terms by constants, or by exp(-s) with s added to the loss; for parity keep it",
         )
         return

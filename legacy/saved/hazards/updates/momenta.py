@@ -15,10 +15,8 @@ from legacy.saved.hazards.basics.kept_shares import kept_share
 from legacy.saved.hazards.basics.linear_weights import linear_weights
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
-#: Of variables, so many are named.
-MOST_NAMED = 3
 #: Update rules that keep a moving average of gradients.
 _RULES = ("Momentum", "KerasMomentum", "Adam", "AdaMax")
 #: {the t of 1 - b^t that a read of the count gives before the first step: how to make it 1 in that step}.
@@ -47,7 +45,7 @@ def momentum_twice(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "MOMENTUM_TWICE",
             average,
-            f"gradients of {counted(len(found), 'variable')} ({listed(list(found), MOST_NAMED)}) have a momentum "
+            f"gradients of {counted(len(found), 'variable')} ({listed(list(found), FEW)}) have a momentum "
             f"twice: {average} keeps {averages[average]:.4g} of the last ones, and {rule} averages the result again",
             "leave out one of both; for parity keep both",
         )
@@ -72,7 +70,7 @@ def momenta_of_towers(whole: WholeGraph) -> Iterator[Hazard]:
             "MOMENTUM_OF_EACH_TOWER",
             kept[0],
             f"each of the {whole.count} towers keeps a moving average of its own gradients for "
-            f"{counted(numbers.pop(), 'weight')}, such as {listed(kept, MOST_NAMED)}: one for the combined gradient is "
+            f"{counted(numbers.pop(), 'weight')}, such as {listed(kept, FEW)}: one for the combined gradient is "
             "usual",
             "one slot for the reduced gradient; the mean of the towers' is the same, where all keep equal parts and "
             "begin at 0; for parity each replica keeps its own",

@@ -15,10 +15,8 @@ from legacy.saved.hazards.signs.shared_goals import goals_of_outputs, sigmoid_en
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
-#: Of variables, so many are named.
-MOST_NAMED = 3
 _PRODUCTS = ("MatMul", "Conv2D", "Conv3D")
 
 
@@ -34,7 +32,7 @@ def generators_that_train_critics(whole: WholeGraph, found: Analysis) -> Iterato
             "CRITIC_TRAINED_BY_GENERATOR",
             generator.train_op,
             f"{generator.train_op} trains {counted(len(own), 'variable')} of the critic besides "
-            f"{counted(len(makers), 'variable')} of the generator ({listed(sorted(own), MOST_NAMED)}): it "
+            f"{counted(len(makers), 'variable')} of the generator ({listed(sorted(own), FEW)}): it "
             f"teaches the critic the opposite of what {critic.train_op} does",
             "give each minimize or compute_gradients its own var_list; for parity keep both",
         )
@@ -49,7 +47,7 @@ def critics_that_train_generators(whole: WholeGraph, found: Analysis) -> Iterato
             "GENERATOR_TRAINED_BY_CRITIC",
             critic.train_op,
             f"{critic.train_op} trains {counted(len(makers), 'variable')} of the generator besides "
-            f"{counted(len(scores), 'variable')} of the critic ({listed(sorted(makers), MOST_NAMED)}): it "
+            f"{counted(len(scores), 'variable')} of the critic ({listed(sorted(makers), FEW)}): it "
             f"teaches the generator the opposite of what {generator.train_op} does",
             "give each minimize or compute_gradients its own var_list; for parity keep both",
         )
@@ -69,7 +67,7 @@ def actors_that_train_critics(whole: WholeGraph, found: Analysis) -> Iterator[Ha
                 "CRITIC_TRAINED_BY_ACTOR",
                 actor.train_op,
                 f"{actor.train_op} trains {counted(len(own), 'variable')} of the critic besides "
-                f"{counted(len(makers), 'variable')} of the actor ({listed(sorted(own), MOST_NAMED)}): it changes "
+                f"{counted(len(makers), 'variable')} of the actor ({listed(sorted(own), FEW)}): it changes "
                 "the values themselves, and not only the actions, without regard to rewards",
                 "give the actor's minimize or compute_gradients its own var_list; for parity keep both",
             )

@@ -10,10 +10,8 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-from workloads.support.wording import listed
+from workloads.support.wording import FEW, listed
 
-#: Of layers, so many are named.
-MOST_NAMED = 3
 _CONVOLUTIONS = ("Conv2D", "Conv3D", "DepthwiseConv2dNative")
 #: The attributes in which layers of a network differ, and repetitions of one layer do not.
 _GEOMETRY = ("strides", "dilations")
@@ -45,7 +43,7 @@ def layers_that_share_weights(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "LAYERS_SHARE_WEIGHT",
             layers[1],
-            f"{len(layers)} layers, one after the other, have one weight {variable}: {listed(layers, MOST_NAMED)}",
+            f"{len(layers)} layers, one after the other, have one weight {variable}: {listed(layers, FEW)}",
             "make a layer or a cell for each; for parity share the weight",
         )
         return

@@ -11,10 +11,8 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import is_read
 from workloads.lifted.graph import TensorId
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
-#: Of variables, so many are named.
-MOST_NAMED = 3
 #: Ops that scale, and ops that add.
 _VARIANCE = re.compile("(?i)var|std|sigma|mv$")
 _SCALES, _SUMS = ("Mul", "RealDiv", "Div"), ("Add", "AddV2", "Sub")
@@ -35,7 +33,7 @@ def state_never_read(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "STATE_NEVER_READ",
             kept[unread[0]],
-            f"each step sets {counted(len(unread), 'variable')} ({listed(unread, MOST_NAMED)}), and no op of the graph "
+            f"each step sets {counted(len(unread), 'variable')} ({listed(unread, FEW)}), and no op of the graph "
             "reads them: if they were to carry a state to the next step, it begins anew",
             "give the next step what was kept; for parity, leave them out",
         )

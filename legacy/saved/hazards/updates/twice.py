@@ -13,10 +13,8 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Effect, Phase
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
-#: Of variables, so many are named.
-MOST_NAMED = 3
 #: Endings of the update rules that correct moments by powers of their decays.
 CORRECTED = ("ApplyAdam", "ApplyAdaMax")
 
@@ -34,7 +32,7 @@ def updated_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "UPDATED_TWICE",
                 effects[1].node,
                 f"one run of {phase.train_op} updates {counted(len(twice), 'variable')} "
-                f"({listed(list(twice), MOST_NAMED)}) twice: {effects[0].node} ({op_types.rule_name(effects[0].op)}) "
+                f"({listed(list(twice), FEW)}) twice: {effects[0].node} ({op_types.rule_name(effects[0].op)}) "
                 f"and {effects[1].node} ({op_types.rule_name(effects[1].op)}) both change {variable}",
                 "leave out the update that was not meant, such as a minimize() that is left; for parity keep both",
             )

@@ -15,10 +15,8 @@ from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.penalties.terms import Penalty, find_penalties
 from legacy.saved.hazards.updates.decays_in_updates import decays_in_updates
 from legacy.saved.hazards.updates.normalizations import parts_of_normalizations
-from workloads.support.wording import counted, listed, plural
+from workloads.support.wording import FEW, counted, listed, plural
 
-#: Of variables, so many are named.
-MOST_NAMED = 3
 #: A factor below this is a rate of decay.
 SMALL = 0.1
 _SQUARES = {"L2Loss", "Square"}
@@ -39,7 +37,7 @@ def decayed_twice(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "WEIGHT_DECAYED_TWICE",
             decays[twice[0]],
-            f"{counted(len(twice), 'weight')} ({listed(twice, MOST_NAMED)}) decay by a penalty of the loss and by "
+            f"{counted(len(twice), 'weight')} ({listed(twice, FEW)}) decay by a penalty of the loss and by "
             f"{'an assignment' if twice[0] in assigned else 'a term of the update'} besides, such as {twice[0]} by "
             f"{penalty.op} and {decays[twice[0]]}",
             "leave one of them out; for parity keep both",
@@ -58,7 +56,7 @@ def _decayed_beside_the_update(added: Mapping[str, str], assigned: Mapping[str, 
         yield Hazard(
             "WEIGHT_DECAYED_TWICE",
             assigned[both[0]],
-            f"{counted(len(both), 'weight')} ({listed(both, MOST_NAMED)}) decay by a term of the update and by an "
+            f"{counted(len(both), 'weight')} ({listed(both, FEW)}) decay by a term of the update and by an "
             f"assignment besides, such as {both[0]} by {added[both[0]]} and {assigned[both[0]]}",
             "leave one of them out; for parity keep both",
         )
@@ -76,8 +74,8 @@ def decayed_by_several_ops(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "WEIGHT_DECAYED_BY_SEVERAL_OPS",
                 names[1],
-                f"one run lessens {counted(len(several), 'weight')} ({listed(list(several), MOST_NAMED)}) by a part of "
-                f"themselves {len(names)} times, such as {variable} by {listed(names, MOST_NAMED)}",
+                f"one run lessens {counted(len(several), 'weight')} ({listed(list(several), FEW)}) by a part of "
+                f"themselves {len(names)} times, such as {variable} by {listed(names, FEW)}",
                 "decay once, beside the update; for parity, multiply the rate",
             )
             return
@@ -147,7 +145,7 @@ def decayed_normalizations(whole: WholeGraph) -> Iterator[Hazard]:
             "NORMALIZATION_DECAYED",
             decayed[found[0]],
             f"the weight decay contains {counted(len(found), 'scale or offset', 'scales and offsets')} of "
-            f"normalizations ({listed(found, MOST_NAMED)}), such as {decayed[found[0]]}, and pulls them to 0",
+            f"normalizations ({listed(found, FEW)}), such as {decayed[found[0]]}, and pulls them to 0",
             "leave scales, offsets and biases out of the decay; for parity keep it",
         )
 

@@ -15,10 +15,8 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import READS, variable_read
 from workloads.lifted.graph import TensorId
 from workloads.lifted.plan import Effect
-from workloads.support.wording import counted, listed
+from workloads.support.wording import FEW, counted, listed
 
-#: Of variables, so many are named.
-MOST_NAMED = 3
 #: Products whose second input is a layer's weight.
 LAYERS = ("MatMul", "Conv2D", "Conv3D", "DepthwiseConv2dNative")
 #: Ops on the way from one layer to the next that keep all units equal if they are.
@@ -59,7 +57,7 @@ def layers_of_zeros(whole: WholeGraph) -> Iterator[Hazard]:
             "LAYERS_OF_ZEROS",
             name,
             f"the weights of {counted(len(weights), 'layer')} one after the other begin with zeros "
-            f"({listed(weights, MOST_NAMED)}): all units of a layer stay equal, and unless a checkpoint is loaded, "
+            f"({listed(weights, FEW)}): all units of a layer stay equal, and unless a checkpoint is loaded, "
             "gradients of both are 0",
             "give them random values; for parity, begin with the old checkpoint's",
         )
@@ -133,7 +131,7 @@ def weights_in_half_precision(whole: WholeGraph) -> Iterator[Hazard]:
             "WEIGHTS_IN_HALF_PRECISION",
             half[0],
             f"{counted(len(half), 'trained variable is', 'trained variables are')} {HALF[dtypes[half[0]]]} "
-            f"({listed(half, MOST_NAMED)}): a change of less than 1/2000 of a weight is lost in the update",
+            f"({listed(half, FEW)}): a change of less than 1/2000 of a weight is lost in the update",
             "keep weights in float32 and cast them where they are used; for parity keep the type",
         )
 
@@ -155,13 +153,13 @@ def clipped_weights_of_others(whole: WholeGraph, found: Analysis) -> Iterator[Ha
                 by_trainer.setdefault(trainers[variable], []).append(variable)
         others = [name for trainer, names in by_trainer.items() if trainer != phase.train_op for name in names]
         if len(by_trainer) > 1 and others:
-            trained_by = listed(sorted(set(by_trainer) - {phase.train_op}), MOST_NAMED)
+            trained_by = listed(sorted(set(by_trainer) - {phase.train_op}), FEW)
             yield Hazard(
                 "WEIGHTS_OF_OTHERS_CLIPPED",
                 bounded[others[0]],
                 f"{phase.train_op} bounds {counted(len(bounded), 'weight')} by constants, of which "
                 f"{counted(len(others), 'is', 'are')} trained by {trained_by} "
-                f"({listed(others, MOST_NAMED)})",
+                f"({listed(others, FEW)})",
                 "bound the weights of the critic alone; for parity bound all",
             )
             return
