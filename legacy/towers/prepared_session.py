@@ -69,11 +69,13 @@ class PreparedSession(tf.compat.v1.Session):
         fed = {name: np.asarray(value, self._feed(name).dtype) for name, value in feed.items()}
         tensors = {one.name: one for one in flat if isinstance(one, tf.Tensor) and one.name not in fed}
         targets = [one._c_op for one in flat if isinstance(one, tf.Operation)]
-        computed = self._do_call(
-            lambda feeds, outputs: self._call_tf_sessionrun(None, feeds, outputs, targets, None),
-            {self._feed(name).output: value for name, value in fed.items()},
-            [tensor._as_tf_output() for tensor in tensors.values()],
-        )
+        computed = []
+        if tensors or targets:  # the runtime refuses a run of nothing
+            computed = self._do_call(
+                lambda feeds, outputs: self._call_tf_sessionrun(None, feeds, outputs, targets, None),
+                {self._feed(name).output: value for name, value in fed.items()},
+                [tensor._as_tf_output() for tensor in tensors.values()],
+            )
         values = {**dict(zip(tensors, computed)), **fed}
         return [values.get(one.name) for one in flat]
 

@@ -158,9 +158,8 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
 def layer_name(expression: Expression) -> str:
     """Returns the name of the one layer whose variables an expression has, if it tells what the layer gives; or "".
 
-    >>> query = Variable("m/query/kernel", (8, 8), "", True)
-    >>> layer_name(query), layer_name(query._replace(name="m/dense/kernel")), layer_name(query._replace(name="m/fc1/w"))
-    ('query', '', '')
+    >>> [layer_name(Variable(f"m/{layer}/kernel", (8, 8), "", True)) for layer in ("query", "dense", "fc1")]
+    ['query', '', '']
     """
     layers = {folders[-1] if folders else "" for folders in layers_of(expression)}
     layer = layers.pop() if len(layers) == 1 else ""

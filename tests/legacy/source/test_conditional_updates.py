@@ -16,7 +16,10 @@ PROGRAMS = {
         '\n    tf.cond(tf.equal(variables["micro"].read_value() % 2, 0), apply_gradients, lambda: None)\n',
         ("% 2", "% 3"),
     ),
-    conditional.applied_if_finite: ("\n    tf.cond(tf.reduce_all(tf.math.is_finite(x)), ", (ONE_BRANCH, OTHER_CASE)),
+    conditional.applied_if_finite: (
+        '\n    tf.cond(tf.reduce_all(tf.math.is_finite(gradients["net/w"])), ',
+        (ONE_BRANCH, OTHER_CASE),
+    ),
     conditional.rate_outside_of_the_branch: ("    def apply_gradients():", (ONE_BRANCH, OTHER_CASE)),
     conditional.finite_on_each_tower: ("    def skip_update():", ("* 0.25", "* 0.5")),
     conditional.rules_in_turn: (

@@ -52,6 +52,12 @@ def test_a_fed_tensor_that_is_fetched_has_the_fed_value():
             assert made.run(["factor:0", "product:0"], {"x:0": [1, 1], "factor:0": value})[0] == value
 
 
+def test_a_run_of_fed_tensors_alone_computes_nothing():
+    with session() as made:
+        assert [made.run(["factor:0"], {"factor:0": value}) for value in (3.0, 7.0)] == [[3.0], [7.0]]
+        assert [made.run([], {}) for _ in range(2)] == [[], []]
+
+
 def test_other_fed_tensors_are_another_run():
     with session() as made:
         for _ in range(2):
