@@ -42,16 +42,19 @@ def changed_numbers(value: np.ndarray, factor: float) -> list[np.ndarray]:
 
 def is_term_of_floor(graph: Graph, constants: Collection[str]) -> bool:
     """Returns whether nodes of a constant are only added to, or subtracted from, numbers that are only rounded down."""
-    sums = [use.node for node in constants for use in graph.users(place_of(node))]
-    users = {graph.type(use.node) for name in sums for use in graph.users(name)}
-    return users == {"Floor"} and all(graph.type(name) in _SUMS for name in sums)
+    return _is_only_in(graph, constants, _SUMS, {"Floor"})
 
 
 def only_asks_finite(graph: Graph, constants: Collection[str]) -> bool:
     """Returns whether nodes of a constant are only multiplied by what is then only asked whether it is finite."""
-    products = [use.node for node in constants for use in graph.users(place_of(node))]
-    users = {graph.type(use.node) for name in products for use in graph.users(name)}
-    return bool(users) and users <= ASK_FINITE and all(graph.type(name) == "Mul" for name in products)
+    return _is_only_in(graph, constants, ("Mul",), ASK_FINITE)
+
+
+def _is_only_in(graph: Graph, constants: Collection[str], kinds: Collection[str], taken_by: Collection[str]) -> bool:
+    """Returns whether all users of a constant's nodes are of some types, and all users of these of some others."""
+    users = [use.node for node in constants for use in graph.users(place_of(node))]
+    further = {graph.type(use.node) for name in users for use in graph.users(name)}
+    return bool(further) and further <= set(taken_by) and all(graph.type(name) in kinds for name in users)
 
 
 def words_of(value: np.ndarray) -> str:
