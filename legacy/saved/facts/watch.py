@@ -21,6 +21,7 @@ from legacy.saved.facts.idle_counters import idle_counter_sentences
 from legacy.saved.facts.inputs.preparations import preparation_sentences
 from legacy.saved.facts.inputs.tower_batch import examples_of_tower
 from legacy.saved.facts.learning_rates import LearningRate
+from legacy.saved.facts.repeated_rows import repeated_row_sentences
 from legacy.saved.facts.rows_of_moments import slots_read
 from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.graph import op_types
@@ -140,6 +141,7 @@ def _of_phase(analysed: AnalysedStep, phase: Phase, rates: Sequence[LearningRate
     yield from _of_conditions(analysed, phase)
     yield from _of_factors(analysed, phase)
     yield from decay_sentences(analysed, phase)
+    yield from repeated_row_sentences(analysed, phase)
     yield from unequal_mean_sentences(analysed, phase)
     yield from ratio_sentences(analysed, phase)
     yield from _of_schedules(analysed, phase, rates)

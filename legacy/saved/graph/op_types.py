@@ -103,6 +103,8 @@ VARIABLES = ("VariableV2", "Variable", "VarHandleOp", "AutoReloadVariable")
 
 #: Ops that look up rows of their first input by the numbers in their second one.
 LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
+#: Ops whose first result has each of their input's numbers once.
+DISTINCT = ("Unique", "UniqueV2")
 #: Ops that give a variable's value as it is.
 READS = ("Identity", "ReadVariableOp")
 #: Ops that read a resource variable's value from its handle.

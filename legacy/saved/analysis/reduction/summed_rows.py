@@ -6,10 +6,11 @@ adds up all rows of an index in the same order. So it is made of the rows themse
 
 from __future__ import annotations
 
+from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.graph.edits import GraphCopy
 
-_SUM, _DISTINCT = "UnsortedSegmentSum", ("Unique", "UniqueV2")
+_SUM = "UnsortedSegmentSum"
 
 
 def with_rows_added_once(graph: Graph) -> Graph:
@@ -34,7 +35,7 @@ def with_rows_added_once(graph: Graph) -> Graph:
 def _rows_and_indices(graph: Graph, dense: str) -> tuple[TensorId, TensorId] | None:
     """Returns the rows that a dense gradient is the sum of, and their indices; None if it takes the rows themselves."""
     summed, indices = (graph.origin(tensor) for tensor in graph.inputs(dense)[:2])
-    if graph.type(summed.node) != _SUM or graph.type(indices.node) not in _DISTINCT or indices.output != 0:
+    if graph.type(summed.node) != _SUM or graph.type(indices.node) not in op_types.DISTINCT or indices.output != 0:
         return None
     rows, places = graph.inputs(summed.node)[:2]
     if graph.origin(places) != TensorId(indices.node, 1):

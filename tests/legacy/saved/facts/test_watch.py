@@ -70,7 +70,9 @@ def warnings(
         loss_scale=loss_scale,
         shared_loss=shared,
         combine=combine,
-        effects=[types.SimpleNamespace(node="count", writes=list(counters), addend=value) for value in adds],
+        effects=[
+            types.SimpleNamespace(node="count", op="AssignAdd", writes=list(counters), addend=value) for value in adds
+        ],
         crossings=[],
         joined_beside=list(joined),
     )
