@@ -25,6 +25,7 @@ from legacy.saved.analysis.input_places.parts_in_branches import (
     require_inputs_before_branches,
     with_parts_before_branches,
 )
+from legacy.saved.analysis.input_places.unfed_checks import note_on_checks, unfed_checks, without_checks
 from legacy.saved.analysis.other_towers import describe_other_towers
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.analysis.reduction.summed_rows import with_rows_added_once
@@ -230,8 +231,11 @@ def _divided(whole: Graph, targets: Sequence[str], trainable: list[str]) -> _Div
         cut = cut._replace(graph=with_assigned_values(context, assigned, ends))
         context = Context(cut.graph, trainable)
     analysed = phases.analyse_phases(context, targets)
+    entering = [tensor for phase in analysed for row in phase.divided.entering for tensor in row]
+    checks = unfed_checks(context.graph, entering)
     made = []
     changes = (
+        lambda graph, *_: without_checks(graph, checks),
         with_equal_inputs_once,
         with_numbers_of_joined_parts,
         with_rows_by_tower,
@@ -245,7 +249,7 @@ def _divided(whole: Graph, targets: Sequence[str], trainable: list[str]) -> _Div
             context = Context(cut.graph, trainable)
             analysed = phases.analyse_phases(context, targets)
             made.append(changed)
-    notes = [*filter(None, [note_on_lookups(lookups), *notes_on_reads(used)])]
+    notes = [*filter(None, [note_on_lookups(lookups), *notes_on_reads(used), note_on_checks(checks)])]
     notes += [NOTE_ON_ROWS] if with_rows_by_tower in made else []
     return _Divided(cut, context, analysed, notes, sorted({read.variable for read in used if read.by_rule}))
 
@@ -281,7 +285,7 @@ def _plan(
         noise=matched.noise,
         common_noise=matched.common_noise,
         variables=variables,
-        sources={placeholder: origin for placeholder, (origin, _) in cut.origins.items()},
+        sources={holder: origin for holder, (origin, _) in cut.origins.items() if holder in graph.nodes},
         aliases=aliases,
         tensors=dict(sorted(context.tensors.items())),
         phases=planned,

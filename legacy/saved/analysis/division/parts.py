@@ -45,6 +45,11 @@ class StepParts(NamedTuple):
     exchanges: list[TowerExchange]
 
     @property
+    def entering(self) -> list[list[TensorId]]:
+        """For each tower, and for what is computed once, the tensors that bring data into it."""
+        return [*self.cuts, self.common_cuts]
+
+    @property
     def saved_tensors(self) -> list[list[TensorId]]:
         """For each tower, tensors that its nodes behind an exchange take from its nodes before it."""
         return [[tensor for one in self.exchanges for tensor in one.saved[tower]] for tower in range(len(self.cuts))]

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import tensorflow as tf
 
 from legacy.saved.graph import op_types
-from legacy.saved.graph.assignments import ASSIGNMENTS
+from legacy.saved.graph.cut.idle import idle_behind_python, is_update, make_idle
 from legacy.saved.graph.cut.placeholders import add_placeholders
 from legacy.saved.graph.cut.tables import is_size, known_size
 from legacy.saved.graph.cut.texts import is_data_source, shapes_of_texts
 from workloads.lifted.graph import Graph, input_text
-from workloads.lifted.graph.old_ops import registered_op
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def extract_cone(graph: Graph, targets: Collection[str]) -> Cone:
     """
     ends = _Ends(graph)
     members = ends.members_of(targets)
-    idle = _idle_nodes(graph, members, targets)
+    idle = idle_behind_python(graph, members, targets)
     result = v1.GraphDef(versions=graph.graph_def.versions, library=graph.graph_def.library)
     placeholders = add_placeholders(result, graph, members - idle, ends.sources)
     of_texts = shapes_of_texts(graph, ends.sources & members)
@@ -77,9 +76,7 @@ def extract_cone(graph: Graph, targets: Collection[str]) -> Cone:
             copy = result.node.add()
             copy.CopyFrom(node)
             if name in idle:
-                copy.Clear()
-                copy.name, copy.op, copy.device = name, "NoOp", node.device
-                copy.input.extend("^" + before for before in ends.awaited_by(name, values=True))
+                make_idle(copy, ends.awaited_by(name, values=True))
                 continue
             size = known_size(graph, name) if is_size(graph, name) else None
             if size is not None:
@@ -164,30 +161,9 @@ class _Ends:
             for before in [*[tensor.node for tensor in self._graph.inputs(source)], *self._graph.controls(source)]:
                 if before in self.sources:
                     found += self._waits_of(before)
-                elif any(_is_update(self._graph, name) for name in self._graph.ancestors([before], self.left_out)):
+                elif any(is_update(self._graph, name) for name in self._graph.ancestors([before], self.left_out)):
                     found.append(before)
         return self._waits[source]
-
-
-def _is_update(graph: Graph, name: str) -> bool:
-    return op_types.is_apply(graph.type(name)) or graph.type(name).startswith(ASSIGNMENTS)
-
-
-def _idle_nodes(graph: Graph, members: Collection[str], targets: Collection[str]) -> set[str]:
-    """Returns the nodes after Python functions that only order others: they change nothing, and nobody takes a result.
-
-    Such as the number that a clock in Python returned, of which a step's ops are control dependencies.
-    """
-    python = [name for name in members if graph.type(name) in op_types.PYTHON]
-    behind = graph.descendants(python, controls=False) & set(members)
-    idle: set[str] = set()
-    for name in reversed(graph.order(behind)):
-        taken = any(use.node in members and use.node not in idle for use in graph.users(name))
-        definition = registered_op(graph.type(name))
-        changes = definition is None or definition.is_stateful or _is_update(graph, name)
-        if not taken and not changes and name not in targets:
-            idle.add(name)
-    return idle
 
 
 def _unknown_types(cone: Graph) -> list[str]:
