@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from legacy.saved.analysis import updates_by_hand
+from legacy.saved.analysis.context import Context
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import TensorId, parse_tensor_name
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.plan import Effect, Phase
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import SEVERAL, counted, listed, plural
+
+#: {op that changes a variable: the share of the variable that it leaves, given the multiple of it that the op takes}.
+_CHANGES: dict[str, Callable[[float], float]] = {
+    **dict.fromkeys([*op_types.SETS, "ScatterUpdate"], lambda multiple: multiple),
+    **dict.fromkeys([*op_types.ADDS, "ScatterAdd"], lambda multiple: 1.0 + multiple),
+    **dict.fromkeys([*op_types.SUBTRACTS, "ScatterSub"], lambda multiple: 1.0 - multiple),
+}
 
 
 def decay_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
@@ -81,38 +89,48 @@ def _decay_rate(analysed: AnalysedStep, weight: str, name: str) -> float | None:
             factors = graph.inputs(term.node)
             numbers = [updates_by_hand.scalar(analysed.context, factor) for factor in factors]
             has_one = sorted(number is None for number in numbers) == [False, True]
-            if has_one and _is_value(analysed, factors[numbers.index(None)], weight):
+            if has_one and _is_value(graph, factors[numbers.index(None)], weight):
                 return next(number for number in numbers if number is not None)
     return None
 
 
-def factor_of_weight(analysed: AnalysedStep, effect: Effect) -> float | None:
-    """Returns the constant by which an assignment multiplies its variable, as a decay does; None of any other.
+def factor_of_weight(context: Context, effect: Effect) -> float | None:
+    """Returns the constant by which an op multiplies its variable, or rows of it, as a decay does; None of any other.
 
-    One that subtracts a multiple of the variable leaves the rest.
+    One that adds or subtracts a multiple of the variable leaves the rest.
 
     Args:
-      analysed: the training step.
-      effect: the assignment.
+      context: the analysis' context.
+      effect: the op.
     """
-    subtracts = effect.op in ("AssignSub", "AssignSubVariableOp")
-    if not (subtracts or effect.op in op_types.SETS) or not effect.values:
+    graph, kept = context.graph, _CHANGES.get(effect.op.replace("Resource", ""))
+    if kept is None or not effect.values:
         return None
-    tensor = parse_tensor_name(effect.values[0])
-    while analysed.graph.type(tensor.node) == "Identity":
-        tensor = analysed.graph.inputs(tensor.node)[0]
-    factors = analysed.graph.inputs(tensor.node) if analysed.graph.type(tensor.node) == "Mul" else []
-    numbers = [updates_by_hand.scalar(analysed.context, factor) for factor in factors]
+    tensor = graph.origin(parse_tensor_name(effect.values[-1]))
+    factors = graph.inputs(tensor.node) if graph.type(tensor.node) == "Mul" else []
+    numbers = [updates_by_hand.scalar(context, factor) for factor in factors]
     if sorted(number is None for number in numbers) != [False, True]:
         return None
-    if not _is_value(analysed, factors[numbers.index(None)], effect.writes[0]):
+    value, is_of_rows = factors[numbers.index(None)], len(effect.values) > 1
+    if is_of_rows:
+        rows = graph.origin(value).node
+        if graph.type(rows) not in op_types.LOOKUPS or not _has_indices(context, rows, effect):
+            return None
+        value = graph.inputs(rows)[0]
+    if not _is_value(graph, value, effect.writes[0]):
         return None
-    number = next(number for number in numbers if number is not None)
-    return 1.0 - number if subtracts else number
+    return kept(next(number for number in numbers if number is not None))
 
 
-def _is_value(analysed: AnalysedStep, tensor: TensorId, variable: str) -> bool:
+def _has_indices(context: Context, rows: str, effect: Effect) -> bool:
+    """Whether a lookup takes the rows that an update of rows changes."""
+    return context.graph.origin(context.graph.inputs(rows)[1]) == context.graph.origin(
+        parse_tensor_name(effect.values[0])
+    )
+
+
+def _is_value(graph: Graph, tensor: TensorId, variable: str) -> bool:
     """Whether a tensor is a variable's value, read in any way."""
-    while analysed.graph.type(tensor.node) in op_types.READS:
-        tensor = analysed.graph.inputs(tensor.node)[0]
+    while graph.type(tensor.node) in op_types.READS:
+        tensor = graph.inputs(tensor.node)[0]
     return parse_tensor_name(variable).node == tensor.node

@@ -199,8 +199,9 @@ def _of_weights(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
             ends = {parse_tensor_name(value)[0] for value in effect.values}
             nodes = analysed.graph.ancestors(ends, set(analysed.context.state.writes) | weights, controls=False)
             text = analysed.clippings.text(nodes - set(analysed.context.state.writes))
-            factor = factor_of_weight(analysed, effect)
-            otherwise = f"set by {effect.op}" if factor is None else f"multiplied by {factor:.6g}"
+            factor = factor_of_weight(analysed.context, effect)
+            rows = " in the rows that have a gradient" if op_types.is_sparse(effect.op) else ""
+            otherwise = f"set by {effect.op}" if factor is None else f"multiplied by {factor:.6g}{rows}"
             groups["clipped " + text if text else otherwise, effect.condition is not None].append(effect.writes[0])
     for (text, is_conditional), each in groups.items():
         names = list(dict.fromkeys(each))
@@ -230,6 +231,7 @@ def _of_factors(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     slots = {variable.name for variable in analysed.plan.variables if variable.role == "slot"}
     effects = [effect for effect in phase.effects if effect.writes[0] not in slots]  # a moment's decay is no factor
     effects = [effect for effect in effects if op_types.is_apply(effect.op) or not slots_read(analysed, effect)]
+    effects = [effect for effect in effects if factor_of_weight(analysed.context, effect) is None]
     for effect in [effect for effect in effects if effect.gradient and effect.writes[0] in means]:
         between = analysed.of_values_between([effect.gradient or ""], analysed.combined(phase))
         applied = analysed.graph.origin(parse_tensor_name(effect.gradient or "")).node

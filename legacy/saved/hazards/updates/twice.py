@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.facts.decoupled_decay import factor_of_weight
 from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import exclude_each_other
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -20,11 +21,12 @@ CORRECTED = ("ApplyAdam", "ApplyAdaMax")
 
 
 def updated_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds train ops that update variables twice in one run, other than once by each tower alone."""
+    """Finds train ops that update variables twice in one run, other than once by each tower alone, or by a decay."""
     for phase in found.plan.phases:
         updates: dict[str, list[Effect]] = collections.defaultdict(list)
         for effect in phase.effects:
-            if effect.node in found.context.state.rules and effect.gradient is not None:
+            is_update = effect.node in found.context.state.rules and effect.gradient is not None
+            if is_update and factor_of_weight(found.context, effect) is None:
                 updates[effect.writes[0]].append(effect)
         twice = {name: effects for name, effects in updates.items() if _are_two(found, phase, effects)}
         for variable, effects in twice.items():

@@ -5,7 +5,10 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.facts.decoupled_decay import decay_sentences, factor_of_weight
+from legacy.saved.facts.watch import sentences as sentences_of_step
+from legacy.saved.hazards.updates.twice import updated_twice
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.variants.programs import gradient_of, split_batch, towers, weights
 
@@ -74,7 +77,8 @@ def test_other_updates_do_not_decay_their_weight(change):
         (v1.assign, lambda w: tf.clip_by_value(w, -1.0, 1.0), None),
         (v1.assign_sub, lambda w: w * 0.01, 0.99),
         (v1.assign_sub, lambda w: tf.zeros_like(w) + 0.01, None),
-        (v1.assign_add, lambda w: w * 0.01, None),
+        (v1.assign_add, lambda w: w * -0.01, 0.99),
+        (v1.assign_add, lambda w: w * w, None),
     ],
 )
 def test_the_constant_that_an_assignment_multiplies_its_weight_by(assign, value, factor):
@@ -87,4 +91,39 @@ def test_the_constant_that_an_assignment_multiplies_its_weight_by(assign, value,
 
     found = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["net/w"]), "x", ["train"]))
     (effect,) = [effect for phase in found.phases for effect in phase.effects if effect.node == "decay"]
-    assert factor_of_weight(found, effect) == (None if factor is None else pytest.approx(factor))
+    assert factor_of_weight(found.context, effect) == (None if factor is None else pytest.approx(factor))
+
+
+@pytest.mark.parametrize(
+    "scatter, value, factor",
+    [
+        (v1.scatter_add, lambda w, rows: -0.01 * tf.gather(w, rows), 0.99),
+        (v1.scatter_sub, lambda w, rows: 0.01 * tf.gather(w, rows), 0.99),
+        (v1.scatter_update, lambda w, rows: tf.gather(w, rows) * 0.99, 0.99),
+        (v1.scatter_sub, lambda w, rows: 0.01 * tf.gather(w, tf.reverse(rows, [0])), None),  # other rows
+        (v1.scatter_sub, lambda w, rows: 0.01 * tf.gather(2.0 * w, rows), None),
+    ],
+)
+def test_rows_that_decay_beside_their_update(scatter, value, factor):
+    """As by the optimizers with weight decay of TensorFlow 1.15's contrib: rows decay that have a gradient."""
+
+    def build():
+        table = v1.get_variable("table", [5, 3], use_resource=False)
+        words = tf.split(v1.placeholder(tf.int32, [8], "words"), 2)
+        slices = towers(lambda tower: tf.gradients(tf.reduce_sum(tf.gather(table, words[tower]) ** 2), [table])[0])
+        rows, values = (tf.concat([getattr(one, part) for one in slices], 0) for part in ("indices", "values"))
+        with tf.control_dependencies([scatter(table, rows, value(table, rows), name="decay")]):
+            v1.scatter_sub(table, rows, 0.1 * values, name="train")
+
+    graph = saved(traced(build), trainable_variables=["table"])
+    analysis = analyse_graph(graph, "x", ["train"])
+    found = AnalysedStep(analysis)
+    (effect,) = [effect for phase in found.phases for effect in phase.effects if effect.node == "decay"]
+    assert factor_of_weight(found.context, effect) == (None if factor is None else pytest.approx(factor))
+    texts = [text for text in sentences_of_step(found, [], []) if "0.01" in text or "0.99" in text]
+    hazards = list(updated_twice(WholeGraph(graph, analysis), analysis))
+    if factor is not None:
+        assert texts == [
+            "train: 1 weight is multiplied by 0.99 in the rows that have a gradient besides its update: table"
+        ]
+        assert not hazards

@@ -239,11 +239,12 @@ def test_weights_that_are_set_besides_their_update(names, text):
         for name in names
     ]
     variables = [types.SimpleNamespace(name=name, role="weight") for name in names]
+    graph = graph_of("x = Const()")
     step = types.SimpleNamespace(
         plan=types.SimpleNamespace(variables=variables),
         rules=set(),
-        context=types.SimpleNamespace(state=types.SimpleNamespace(writes={})),
-        graph=graph_of("x = Const()"),
+        context=types.SimpleNamespace(state=types.SimpleNamespace(writes={}), graph=graph),
+        graph=graph,
         clippings=types.SimpleNamespace(text=lambda nodes: ""),
     )
     assert list(watch._of_weights(step, types.SimpleNamespace(train_op="train", effects=effects))) == [text]
