@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+
 import numpy as np
 import tensorflow as tf
 
@@ -22,7 +24,8 @@ _FACTORS = ("Mean", "Mul", *_QUOTIENTS)
 def term_weights(graph: Graph, towers: Towers, target: str) -> dict[TensorId, float]:
     """Finds the terms of a sum of towers' scalars.
 
-    What depends on no tower and no data, such as a penalty on weights, is left out.
+    What depends on no tower and no data, such as a penalty on weights, is left out. A factor of all terms together need
+    not be known, as where each of a tower's losses is divided by a number of all towers' examples.
 
     Args:
       graph: the subgraph that a step runs.
@@ -33,12 +36,16 @@ def term_weights(graph: Graph, towers: Towers, target: str) -> dict[TensorId, fl
       {tensor of a tower: its weight}, if all weights are constant; {} of anything else.
     """
     found: dict[TensorId, float] = {}
-    todo, seen = [(target, 1.0)], {target}
+    divisors: dict[TensorId, set[tuple[TensorId, ...]]] = collections.defaultdict(set)
+    todo: list[tuple[str, float, tuple[TensorId, ...]]] = [(target, 1.0, ())]
+    seen = {target}
     while todo:
-        name, weight = todo.pop(0)
+        name, weight, divided = todo.pop(0)
         factor = 1.0 if graph.type(name) in _SUMS else constant_factor(graph, name)
         is_whole = not todo and not found  # of all terms together the factor need not be known
         factor = 1.0 if factor is None and is_whole and graph.type(name) in _FACTORS else factor
+        if factor is None and graph.type(name) in _QUOTIENTS:
+            factor, divided = 1.0, (*divided, graph.inputs(name)[1])
         if factor is None:
             if towers.masks.get(name, 0):
                 return {}
@@ -48,10 +55,11 @@ def term_weights(graph: Graph, towers: Towers, target: str) -> dict[TensorId, fl
             if towers.tower_of(tensor.node) is not None:
                 tensor = without_zero(graph, tensor)
                 found[tensor] = found.get(tensor, 0.0) + weight * factor
+                divisors[tensor].add(divided)
             elif tensor.node not in seen:
                 seen.add(tensor.node)
-                todo.append((tensor.node, weight * factor))
-    return found
+                todo.append((tensor.node, weight * factor, divided))
+    return found if len(set().union(*divisors.values())) < 2 else {}
 
 
 def weights_are_known(graph: Graph, towers: Towers, target: str) -> bool:

@@ -73,6 +73,17 @@ def test_a_product_of_losses_has_no_constant_weights():
     assert weights_of(lambda losses, w: losses[0] * losses[1] + losses[0]) == {}
 
 
+@pytest.mark.parametrize("is_one", [True, False])
+def test_terms_that_are_all_divided_by_one_number_of_the_data(is_one):
+    """As a loss and an auxiliary loss, each a sum over all towers' valid pixels, divided by their number."""
+
+    def joined(losses, w):
+        valid = tf.reduce_sum(tf.cast(v1.placeholder(tf.bool, [8], "valid"), tf.float32))
+        return tf.add_n(losses) / valid + tf.add_n(losses) * 4.0 / (valid if is_one else valid + 1.0)
+
+    assert weights_of(joined) == ({"tower_0/loss": 5.0, "tower_1/loss": 5.0} if is_one else {})
+
+
 def test_the_constant_of_a_product_of_a_quotient_and_of_a_mean():
     graph = graph_of(
         """
