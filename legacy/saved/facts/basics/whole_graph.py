@@ -64,12 +64,14 @@ class WholeGraph:
         if not labels:
             self.found_by, labels = suggested_labels(self.graph, self.members if found else None)
         variables = {name for name in self.graph.nodes if self.graph.type(name) in op_types.VARIABLES}
-        # A variable, and its own reads and assignments, belong to no tower, wherever they were made.
-        self.labels = {n: t for n, t in labels.items() if n not in variables and n.rpartition("/")[0] not in variables}
-        self.labels = {name: tower for name, tower in self.labels.items() if name in self.graph.nodes}
-        self.count = len(set(self.labels.values())) or 1
         self.data = self._data(found)
         self.writes = written_variables(self.graph)
+        # A variable, and its own reads and assignments, belong to no tower, wherever they were made. A layer whose
+        # variable has the name of its scope computes with data there.
+        computing = self.data - self.writes.keys()
+        own = {name for name in labels if name.rpartition("/")[0] in variables and name not in computing}
+        self.labels = {n: t for n, t in labels.items() if n in self.graph.nodes and n not in variables and n not in own}
+        self.count = len(set(self.labels.values())) or 1
         self.applies = self._update_rules()
         self.reach = self._reach()
         self.targets = differentiated(self.graph, self.reach)

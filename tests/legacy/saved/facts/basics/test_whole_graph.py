@@ -36,6 +36,21 @@ def test_towers_by_their_names():
     assert found.towers_of(["tower_1/y", "sum"]) == {1}
 
 
+def test_what_computes_with_data_in_the_scope_of_a_variables_name_belongs_to_its_tower():
+    """As in `tf.variable_scope("w")` with `tf.get_variable("", ...)`: the layer is no read of its variable."""
+    found = whole(
+        TOWERS
+        + """
+        x = Placeholder()
+        tower_0/u = VariableV2()
+        tower_0/u/read = Identity(tower_0/u)
+        tower_0/u/layer = Mul(tower_0/u/read, x)
+        tower_0/u/set = Assign(tower_0/u, x)
+        """
+    )
+    assert [name for name in found.labels if name.startswith("tower_0/u")] == ["tower_0/u/layer"]
+
+
 def test_update_rules_and_what_they_depend_on():
     found = whole(TOWERS + "unused = Neg(w/read)\n")
     assert found.applies == ["train"]
