@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from legacy.saved.analysis.reduction.growth import Growth
+from legacy.saved.analysis.reduction.static_sizes import static_number
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId
@@ -60,7 +61,7 @@ class AllExamples:
         computed = [tensor for tensor in inputs if tensor.node in self._data]
         if len(computed) != 1 or (kind != "Mul" and computed[0] != inputs[0]):
             return False
-        factor = self._imported.constant(*inputs[computed[0] == inputs[0]])
+        factor = static_number(self._graph, self._imported, inputs[computed[0] == inputs[0]])
         if factor is None or np.ndim(factor) or not factor:
             return False
         scale = float(factor) if kind == "Mul" else 1.0 / float(factor)

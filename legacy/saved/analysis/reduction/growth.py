@@ -8,6 +8,7 @@ import numpy as np
 
 from legacy.saved.analysis.reduction.guarded_quotients import without_guard
 from legacy.saved.analysis.reduction.loops_over_examples import has_row_per_example
+from legacy.saved.analysis.reduction.static_sizes import static_number
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId
@@ -107,7 +108,7 @@ class Growth:
 
     def _is_number_of_examples(self, tensor: TensorId, inverse: bool = False) -> bool:
         """Whether a constant is the number of examples, or a whole multiple of it, or one over that."""
-        value = self._imported.constant(*tensor)
+        value = static_number(self._graph, self._imported, tensor)
         if not self._batch:
             return False
         if value is None:

@@ -120,6 +120,17 @@ def test_a_loop_over_a_fixed_number_of_examples(loss, power):
     assert _power(lambda x, mask, w: loss(tf.map_fn(tf.reduce_sum, tf.transpose(x))), batch=4) is None
 
 
+@pytest.mark.parametrize("entry, power", [(0, 0), (1, 1), (-2, 1)])
+def test_the_first_entry_of_a_static_shape_is_the_number_of_examples(entry, power):
+    """Another one of the same size is not, such as a number of classes."""
+
+    def loss(x, mask, w):
+        scores = tf.concat([x, x[:, :1]], 1)
+        return tf.reduce_sum(scores) / tf.cast(v1.shape(scores)[entry], tf.float32)
+
+    assert _power(loss, batch=4) == power
+
+
 def test_a_count_of_a_fixed_number_of_examples_is_a_divisor():
     assert _power(lambda x, mask, w: v1.losses.compute_weighted_loss(x), batch=4) == 0
 
