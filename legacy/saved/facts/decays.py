@@ -140,12 +140,13 @@ def _counts(step: int, raised: Sequence[float | None]) -> list[float]:
 def _kept(effect: Effect, piece: Piece, counts: Sequence[float]) -> float | None:
     """The change of an update's result when the old value changes from 0 to 1; None if that is no decay, nor 0.
 
+    From 1 to 2 a decay changes the result as much: a normalization, as of a vector to unit length, does not.
     `counts` has the value of each feed that is a counter, and 0 for others.
     """
     results = []
     with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 1})) as session:
         (tensor,) = import_graph(piece.graph_def, fetches=piece.fetches, subject="graph file")
-        for old in (0.0, 1.0):
+        for old in (0.0, 1.0, 2.0):
             feeds = {}
             for feed, count in zip(piece.feeds, counts):
                 holder = session.graph.get_tensor_by_name(feed.placeholder + ":0")
@@ -157,8 +158,11 @@ def _kept(effect: Effect, piece: Piece, counts: Sequence[float]) -> float | None
             result = np.asarray(session.run(tensor, feeds), np.float64)
             sign = -1 if "Sub" in effect.op else 1 if "Add" in effect.op else 0
             results.append(old + sign * result if sign else result)
-    change = np.unique(np.round(results[1] - results[0], 7))
-    kept = float(change[0]) if change.size == 1 else 1.0
+    with np.errstate(invalid="ignore"):  # of a schedule that overflows
+        first, second = results[1] - results[0], results[2] - results[1]
+    change = np.unique(np.round(first, 7))
+    is_linear = np.allclose(first, second, rtol=0, atol=TOLERANCE)
+    kept = float(change[0]) if change.size == 1 and is_linear else 1.0
     if abs(kept) < TOLERANCE:
         return 0.0
     return kept if TOLERANCE < kept < 1 - TOLERANCE / 10 else None

@@ -56,6 +56,7 @@ def growing(m, w, share):
         (lambda w, step, m, x: v1.scatter_sub(m, [0, 1], (m - x) * 0.25), "moving", "-"),  # rows
         (lambda w, step, m, x: v1.assign(m, tf.reshape(0.9 * m, tf.cast([step + 2], tf.int32))), "moving", "-"),
         (lambda w, step, m, x: v1.assign_add(m, x), "moving", "-"),
+        (lambda w, step, m, x: v1.assign(m, v1.nn.l2_normalize(m, 0)), "moving", "-"),  # of two ones: 0.707 each
         (
             lambda w, step, m, x: v1.train.ExponentialMovingAverage(0.5).apply([w]),
             "w/ExponentialMovingAverage",
