@@ -48,6 +48,7 @@ def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
     yield from _frozen_by_hand(whole, {name for names in schedules.values() for name in names})
     yield from _fed_in_vain(whole)
     yield from _set_in_vain(whole)
+    yield from _only_shown(whole)
     for scope in used:
         variables = _variables_behind(whole, schedules[scope])
         if not variables or any(variable in whole.writes.values() for variable in variables):
@@ -139,6 +140,40 @@ def _frozen_by_hand(whole: WholeGraph, named: set[str]) -> Iterator[Hazard]:
                     "give apply_gradients the global_step; in tf.distribute count the steps in a variable",
                 )
                 return
+
+
+def _only_shown(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds a summary of a rate by hand that follows the step, where every optimizer's rate is a constant."""
+    graph, rates = whole.graph, nodes_of_rates(whole)
+    if not whole.applies or rates == whole.reach or any(_may_change(whole, name) for name in rates):
+        return
+    summaries = [name for name in graph.nodes if graph.type(name) in op_types.SCALAR_SUMMARIES and RATES.search(name)]
+    for summary in summaries:
+        shown = graph.origin(graph.inputs(summary)[1]).node
+        counters = _counters_behind(whole, shown)
+        if counters and shown not in whole.reach:
+            yield Hazard(
+                "LEARNING_RATE_FROZEN",
+                shown,
+                f"the learning rate that {summary} shows follows {counters[0]}; no update depends on it",
+                "hand the optimizer the schedule; for parity with the old program keep the constant it used",
+            )
+            return
+
+
+def _may_change(whole: WholeGraph, name: str) -> bool:
+    """Whether a learning rate is computed from what may change: a variable, or a number that is fed."""
+    return whole.graph.type(name) in op_types.VARIABLES or op_types.is_source(whole.graph.type(name))
+
+
+def _counters_behind(whole: WholeGraph, shown: str) -> list[str]:
+    """The scalar variables that the step changes, from which alone a number is computed; none of a named schedule's."""
+    before = whole.graph.ancestors([shown], controls=False)
+    variables = {name for name in before if whole.graph.type(name) in op_types.VARIABLES}
+    changed = {variable for name, variable in whole.writes.items() if name in whole.members or not whole.members}
+    is_function = variables <= changed - whole.trainable and all(map(whole.is_scalar, variables))
+    is_named = any(map(SCHEDULES.search, before))
+    return sorted(variables) if is_function and not is_named and not before & whole.data else []
 
 
 def _schedules(whole: WholeGraph) -> dict[str, list[str]]:
