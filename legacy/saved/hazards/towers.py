@@ -184,6 +184,9 @@ def unshared_variables(whole: WholeGraph) -> Iterator[Hazard]:
     if whole.count < 2:
         return
     some = variables_of_some_towers(whole)
+    if not are_copies(whole, some):
+        own = variables_of_some_towers(whole, in_penalties=False)
+        some = own if are_copies(whole, own) else some
     if are_copies(whole, some):
         if are_trained_by_all_towers(whole, some):
             return  # copies of one model, each updated with all towers' gradients

@@ -12,6 +12,8 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that use a variable, but do not compute with it.
 BOOKKEEPING = (*op_types.SETS, "IsVariableInitialized", "SaveV2", "VarIsInitializedOp")
+#: Ops that make one number of a weight.
+_TO_NUMBERS = ("L2Loss", "Sum", "Mean", "Max", "EuclideanNorm")
 
 
 def copies_of_one_model(whole: WholeGraph) -> dict[str, int]:
@@ -50,17 +52,36 @@ def kept_by_another_copy(whole: WholeGraph, variables: Collection[str], changed:
     return {name for name in variables if name.partition("/")[2] in known}
 
 
-def variables_of_some_towers(whole: WholeGraph) -> dict[str, set[int]]:
+def variables_of_some_towers(whole: WholeGraph, in_penalties: bool = True) -> dict[str, set[int]]:
     """{trainable variable: the towers whose forward passes read it}, for those that not all towers read.
 
     Variables that no update depends on, such as an averaged copy of a network for evaluation, are left out.
+
+    Args:
+      whole: the graph with its towers.
+      in_penalties: whether a penalty on a weight reads it: a later tower's, over all weights so far, has those of the
+        towers before it.
     """
     readers = {}
     for variable in sorted(whole.trainable & set(whole.graph.nodes)):
         forward = {name for name in readers_of_variable(whole, variable) if not is_gradient_op(name)}
         if forward & whole.reach:
-            readers[variable] = whole.towers_of(forward)
+            readers[variable] = whole.towers_of(n for n in forward if in_penalties or _meets_data(whole, n))
     return {name: towers for name, towers in readers.items() if towers and len(towers) < whole.count}
+
+
+def _meets_data(whole: WholeGraph, reader: str) -> bool:
+    """Whether what reads a weight computes with data before it makes one number of it, as a penalty does first."""
+    todo, seen = [reader], {reader}
+    while todo:
+        name = todo.pop()
+        if name in whole.data:
+            return True
+        users = {use.node for use in whole.graph.users(name)} - seen
+        if whole.graph.type(name) not in _TO_NUMBERS:
+            seen |= users
+            todo += [user for user in users if not is_gradient_op(user)]
+    return False
 
 
 def are_copies(whole: WholeGraph, owners: Mapping[str, Collection[int]]) -> bool:

@@ -1,5 +1,7 @@
 """Hazards of what towers share, each with a program that does not have it."""
 
+import itertools
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -170,6 +172,33 @@ def test_copies_that_nothing_trains_beside_those_of_a_tower_that_trains_its_own(
     (found,) = towers.unshared_variables(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", ["train"])))
     end = "tower 0 alone, with fewer than all towers' gradients: tower 1 computes gradients from copies that nothing "
     assert found.id == "VARIABLES_NOT_SHARED" and found.description.endswith(end + "changes")
+
+
+@pytest.mark.parametrize("own, named", [(True, "VARIABLES_NOT_SHARED"), (False, "VARIABLE_OF_SOME_TOWERS")])
+def test_weights_of_each_tower_that_a_later_towers_penalty_has_too(own, named):
+    """As where a model function makes some weights by `tf.Variable`, and decays all weights that there are."""
+
+    def build():
+        w, halves = (
+            v1.get_variable("w", [4, 2], use_resource=False),
+            tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2),
+        )
+        gradients = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                head = v1.get_variable(f"head{tower}", [2, 1], use_resource=False) if own or tower else None
+                out = halves[tower] @ w
+                decay = tf.add_n([tf.nn.l2_loss(weight) for weight in v1.trainable_variables()])
+                loss = tf.reduce_mean(tf.square(out if head is None else out @ head)) + 0.5 * decay
+                gradients.append(tf.gradients(loss / 2.0, v1.trainable_variables()))
+        sums = [tf.add_n([one for one in each if one is not None]) for each in itertools.zip_longest(*gradients)]
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients(zip(sums, v1.trainable_variables()), name="train")
+
+    graph = saved(traced(build), trainable_variables=["w", "head0", "head1"] if own else ["w", "head1"])
+    (found,) = towers.unshared_variables(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", ["train"])))
+    assert found.id == named
+    if own:
+        assert found.description.endswith("1 variable of its own, which it trains alone; they share all others")
 
 
 def test_a_variable_that_one_tower_reads():
