@@ -1,9 +1,20 @@
 """Numbers that the update computes from scalars which the program feeds: the lift is given the scalars alone."""
 
+import dataclasses
+
 import pytest
 import tensorflow as tf
 
-from tests.legacy.variants.programs import TOWERS, assert_same, gradient_of, lifted, split_batch, towers, weights
+from tests.legacy.variants.programs import (
+    TOWERS,
+    assert_same,
+    gradient_of,
+    lifted,
+    setup_of,
+    split_batch,
+    towers,
+    weights,
+)
 
 v1 = tf.compat.v1
 
@@ -37,6 +48,20 @@ def test_a_multiple_of_a_fed_rate_is_no_input(other, tmp_path):
     plan = setup.job.workload.plan
     assert [entry.name for entry in plan.inputs + plan.common if entry.kind == "setting"] == ["rate"]
     assert_same(setup)
+
+
+def test_a_decay_of_weights_by_a_fed_rate_runs_on_any_number_of_replicas(tmp_path):
+    def build():
+        x, rate = split_batch(), v1.placeholder(tf.float32, [], "decay")
+        losses = towers(lambda tower: tf.reduce_sum(tf.square(tf.matmul(x[tower], weights()) + bias())))
+        total = tf.add_n(losses) / TOWERS + rate * tf.nn.l2_loss(weights())
+        return v1.train.GradientDescentOptimizer(0.125).minimize(total, colocate_gradients_with_ops=True)
+
+    setup = lifted(build, tmp_path, settings={"decay": "0.25"})
+    combine = setup.job.workload.plan.phases[0].combine
+    assert {(one.weight, one.kind, one.affine) for one in combine} == {("net/w", "sum", True), ("net/b", "sum", False)}
+    assert_same(setup)
+    assert_same(dataclasses.replace(setup_of(str(tmp_path / "lifted"), replicas=4), replicated=True))
 
 
 def test_the_mean_of_what_is_fed_for_all_examples_stays_an_input(tmp_path):

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.analysis.reduction.meeting_tensors import linear_chain, meeting_tensors
-from legacy.saved.analysis.reduction.piece_values import evaluate_piece
+from legacy.saved.analysis.reduction.piece_values import evaluate_piece, fed_numbers
 from legacy.saved.analysis.reduction.reduction import TOLERANCE, Reduction, reduction_of_values, sum_of
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
@@ -135,12 +135,12 @@ def _outline(piece: Piece, types: dict[str, _Made]) -> str:
 def _reduction(piece: Piece, types: dict[str, _Made], parts: list[list[TensorId]]) -> Reduction | None:
     """Recognises a piece as a reduction by what it makes of made-up gradients.
 
-    Any function of two numbers is some multiple of their sum: of gradients of few elements several are made up.
+    Any function of two numbers is some multiple of their sum: of gradients of few elements several are made up. So they
+    are where a number is fed, as the rate of a weight decay: a factor on the gradients would be another each time.
     """
-    few = min(int(np.prod(one.sizes)) for one in types.values()) < _FEW_ELEMENTS
-    found = [
-        _reduction_of(piece, _made_up_gradients(types, seed), parts) for seed in range(_SEED, _SEED + 1 + _MORE * few)
-    ]
+    few = min(int(np.prod(one.sizes)) for one in types.values()) < _FEW_ELEMENTS or bool(fed_numbers(piece))
+    seeds = range(_SEED, _SEED + 1 + _MORE * few)
+    found = [_reduction_of(piece, _made_up_gradients(types, seed), parts, seed / 8) for seed in seeds]
     return found[0] if all(_are_alike(one, found[0]) for one in found) else None
 
 
@@ -151,10 +151,22 @@ def _are_alike(one: Reduction | None, other: Reduction | None) -> bool:
     return one._replace(scale=other.scale) == other and abs(one.scale - other.scale) <= TOLERANCE * abs(other.scale)
 
 
-def _reduction_of(piece: Piece, values: dict[str, np.ndarray], parts: list[list[TensorId]]) -> Reduction | None:
-    """Evaluates a piece for made-up gradients of the towers and compares it with their sum and concatenation."""
+def _reduction_of(
+    piece: Piece, values: dict[str, np.ndarray], parts: list[list[TensorId]], number: float
+) -> Reduction | None:
+    """Evaluates a piece for made-up gradients of the towers and compares it with their sum and concatenation.
+
+    Args:
+      piece: the piece.
+      values: {gradient's name: its made-up value}.
+      parts: names of each tower's gradients.
+      number: made-up value of the numbers that are fed.
+
+    Returns:
+      The reduction, or None.
+    """
     try:
-        result, affine = evaluate_piece(piece, values)
+        result, affine = evaluate_piece(piece, values, number)
     except (tf.errors.OpError, ValueError, TypeError):
         return None
     towers = [sum_of([values[tensor_name(*tensor)].astype("float64") for tensor in tower]) for tower in parts]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.analysis.reduction.piece_values import evaluate_piece
+from legacy.saved.analysis.reduction.piece_values import evaluate_piece, fed_numbers
 from workloads.lifted.pieces.piece import Feed, Piece
 
 v1 = tf.compat.v1
@@ -34,3 +34,12 @@ def test_a_term_of_a_variable_is_taken_away():
 def test_other_inputs_are_refused():
     with pytest.raises(ValueError, match="depends on more than gradients and variables"):
         evaluate_piece(piece(lambda a, b: tf.add(a, b, name="c"), ["cut", "key"]), GIVEN)
+
+
+def test_a_number_that_is_fed_is_given_or_refused():
+    made = piece(lambda a: tf.add(a, v1.placeholder(tf.float32, [], "rate") * tf.ones(2), name="c"), ["cut"])
+    assert fed_numbers(made) == ["rate"]
+    result, affine = evaluate_piece(made, GIVEN, 0.25)
+    assert result.tolist() == [1.0, 2.0] and affine
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        evaluate_piece(made, GIVEN)

@@ -104,6 +104,28 @@ def test_weight_decay_outside_of_the_towers_makes_it_affine():
     assert (found.kind, found.scale, found.affine) == ("sum", 1.0, True)
 
 
+@pytest.mark.parametrize("dtype, shape, kind", [("float32", [], "sum"), ("float32", [3], None), ("int32", [], None)])
+def test_weight_decay_by_a_number_that_is_fed(dtype, shape, kind):
+    """A fed array, or a whole number, which may count examples, is none."""
+
+    def combine(a, b):
+        w = v1.get_variable("w", [2, 3], use_resource=False, initializer=v1.zeros_initializer())
+        rate = tf.cast(v1.placeholder(dtype, shape, "rate"), tf.float32)
+        return tf.add_n([a, b, rate * w])
+
+    found = recognised(combine)
+    expected = ("kept as written", 1.0, False) if kind is None else (kind, 1.0, True)
+    assert (found.kind, found.scale, found.affine) == expected
+
+
+def test_a_factor_that_is_fed_is_no_scale_of_the_sum():
+    def combine(a, b):
+        rate = v1.placeholder(tf.float32, [], "rate")
+        return tf.add_n([rate * a, rate * b])
+
+    assert recognised(combine).kind == "kept as written"
+
+
 def test_an_open_shape_is_filled_and_an_unknown_one_taken_from_the_variable():
     mean = lambda a, b: (a + b) / 2.0  # noqa: E731
     assert recognised(mean, shape=(None, 3)).kind == "mean"
