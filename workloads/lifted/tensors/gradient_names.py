@@ -27,10 +27,16 @@ def is_of_gradients(name: str) -> bool:
 def in_gradient_graphs(names: Iterable[str]) -> set[str]:
     """Returns the nodes that `tf.gradients` made, in the name scope that it opens.
 
+    A scope that has the name of a node is that op's own, such as that of a summary "w/gradients" of gradients.
+
     >>> in_gradient_graphs(["w", "tower_0/gradients_1/Fill"])
     {'tower_0/gradients_1/Fill'}
+    >>> in_gradient_graphs(["w/gradients", "w/gradients/tag"])
+    set()
     """
-    return {name for name in names if "gradients" in name and GRADIENTS.search(name)}
+    candidates = [name for name in names if "gradients" in name]
+    own = {name + "/" for name in candidates if GRADIENTS.search(name + "/")}
+    return {name for name in candidates if any(scope not in own for scope in _scopes(name))}
 
 
 def is_gradient_op(name: str) -> bool:

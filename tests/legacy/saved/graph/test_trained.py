@@ -24,6 +24,18 @@ def test_a_variable_that_gradients_change_and_the_model_reads_is_trained():
     assert trained_variables(graph, ["v"]) == ["v", "w"]
 
 
+def test_a_summary_of_gradients_reads_no_weight():
+    """`tf.summary.histogram("w/gradients", ...)` of gradients that are summed has constants in a scope of this name."""
+    summary = """
+    tag = Const()
+    w/gradients/values = Pack(slot, tag)
+    w/gradients = HistogramSummary(tag, w/gradients/values)
+    """
+    assert trained_variables(graph_of(BY_HAND + summary)) == ["w"]
+    model = summary.replace("w/gradients = HistogramSummary(tag, w/gradients/values)", "")
+    assert trained_variables(graph_of(BY_HAND + model)) == ["slot", "w"], "a gradient graph takes it"
+
+
 def test_an_update_rules_variable_is_trained_whatever_it_gets():
     assert trained_variables(graph_of("v = VariableV2()\nupdate = ApplyAdam(v)")) == ["v"]
 

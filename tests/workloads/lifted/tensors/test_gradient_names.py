@@ -85,3 +85,12 @@ def test_the_examples_in_the_docstrings_hold():
 def test_a_gradient_op_of_a_graph_that_was_imported_into_a_scope(nodes, forward):
     name = "copy/train/gradients/train/loss_grad/mul"
     assert gradient_names.forward_name_in(name, "copy/train/gradients/", nodes) == forward
+
+
+def test_a_scope_with_the_name_of_a_node_is_no_gradient_graph():
+    """As that of `tf.summary.histogram("w/gradients", ...)`; `tf.gradients` makes no node of its scope's name."""
+    own = ["w/gradients", "w/gradients/tag", "w/gradients/values"]
+    assert gradient_names.in_gradient_graphs([*own, "gradients/w/mul_grad/Mul"]) == {"gradients/w/mul_grad/Mul"}
+    assert gradient_names.in_gradient_graphs(own[1:]) == {*own[1:]}
+    inside = ["gradients/w/gradients", "gradients/w/gradients/tag"]
+    assert gradient_names.in_gradient_graphs(inside) == {*inside}, "in a scope of tf.gradients"
