@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, Mapping, NamedTuple
 
 from legacy.source.basics.divided_losses import with_sizes_in_losses
 from legacy.source.basics.inner_targets import with_inner_targets
-from legacy.source.basics.old_derivatives import with_old_derivatives
+from legacy.source.basics.old_derivatives import with_old_derivatives, with_waits
 from legacy.source.basics.stopped_labels import with_stopped_labels
 from legacy.source.lookups.dense_uses import with_rows_of_dense_uses
 from legacy.source.lookups.joined_lookups import with_joined_lookups
@@ -56,7 +56,8 @@ def prepared(program: OldProgram) -> OldProgram:
     joined = with_equal_tables_joined(dealt)
     joined = with_rows_set_before(plan, joined)
     graph = with_inner_targets(joined, program.whole, tensors_of_towers(program.plan))
-    plan, graph = with_rows_of_dense_uses(program.plan, with_old_derivatives(with_stopped_labels(graph)))
+    graph = with_waits(program.plan, with_old_derivatives(with_stopped_labels(graph)))
+    plan, graph = with_rows_of_dense_uses(program.plan, graph)
     plan, graph = with_joined_lookups(plan, graph)
     plan, graph = with_sizes_in_losses(plan, with_overridden_gradients(graph))
     plan, graph = with_joined_parts(plan, graph)

@@ -16,6 +16,21 @@ if TYPE_CHECKING:
     from legacy.source.ops.view import OpView
 
 _FUNCTIONS = {"Softmax": "tf.nn.softmax", "LogSoftmax": "tf.nn.log_softmax"}
+#: The same where the gradient of what is behind comes as late as that of the old reshapes, and of the sizes for which
+#: `tf.gradients` waited: a concatenation, a slice and a shape.
+_LATE = {"Softmax": "late_softmax", "LogSoftmax": "late_log_softmax"}
+_REPLACED = 5
+#: {function: its text}.
+FUNCTIONS = {
+    name: [
+        f"def {name}(x):",
+        f'    """Returns `{_FUNCTIONS[kind]}(x)`; its gradient takes as many ops as in 1.4, which waited for sizes."""',
+        f"    for _ in range({_REPLACED}):",
+        "        x = tf.identity(x)",
+        f"    return {_FUNCTIONS[kind]}(x)",
+    ]
+    for kind, name in _LATE.items()
+}
 
 
 def match_softmax(op: OpView) -> Optional[Match]:
@@ -27,7 +42,7 @@ def match_softmax(op: OpView) -> Optional[Match]:
     if flat.type != "Reshape" or not _keeps_last(flat) or not _restores(op, flat):
         return None
     if orders_gradients(op.operation, 0) or orders_gradients(flat.operation, 0):
-        return None
+        return Match((op.output,), call(_LATE[rows.type], flat.argument(0))) if flat.is_waited_for else None
     return Match((op.output,), call(_FUNCTIONS[rows.type], flat.argument(0)))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from legacy.source.basics.divided_losses import ALL_EXAMPLES
 from legacy.source.basics.expressions import BATCH_SIZE, Infix, Listing, Literal, Value, as_expression
-from legacy.source.basics.old_derivatives import OLD_DERIVATIVE
+from legacy.source.basics.old_derivatives import OLD_DERIVATIVE, WAITED_FOR
 from legacy.source.ops.constants import constant_expression
 from legacy.source.ops.gradient_order import groups_gradients, orders_gradients
 from workloads.lifted.pieces.noise import TWINS
@@ -139,6 +139,11 @@ class OpView:
     def has_old_derivative(self) -> bool:
         """Whether the old gradients differentiate the op by another formula than today's."""
         return OLD_DERIVATIVE in self.operation.node_def.attr
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether the old gradient of what the op, a reshape, takes has waited for sizes that are computed of it."""
+        return WAITED_FOR in self.operation.node_def.attr
 
     def producer(self, position: int) -> OpView:
         """Returns the op that computes input number `position`, behind copies."""

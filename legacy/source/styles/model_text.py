@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Listing, calls
-from legacy.source.idioms import block_cells, cells, dropout, normalization
+from legacy.source.idioms import block_cells, cells, dropout, normalization, softmax
 from legacy.source.lines.functions import function_lines
 from legacy.source.ops import arithmetic, neural
 from legacy.source.overrides import writing
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _INDENT = "    "
 #: Functions that the text has where something calls them.
 _FUNCTIONS = {**cells.FUNCTIONS, **block_cells.FUNCTIONS, **dropout.FUNCTIONS, **neural.FUNCTIONS}
-_FUNCTIONS.update({**normalization.FUNCTIONS, **arithmetic.OLD_FUNCTIONS, **writing.FUNCTIONS})
+_FUNCTIONS.update({**normalization.FUNCTIONS, **softmax.FUNCTIONS, **arithmetic.OLD_FUNCTIONS, **writing.FUNCTIONS})
 
 
 def model_lines(model: Model) -> list[str]:

@@ -1,10 +1,12 @@
 """Ops that old gradients differentiate by another formula than today's: what is written has the old derivative."""
 
+import types
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.source.basics.old_derivatives import OLD_DERIVATIVE, with_old_derivatives
+from legacy.source.basics.old_derivatives import OLD_DERIVATIVE, WAITED_FOR, with_old_derivatives, with_waits
 from legacy.source.ops.arithmetic import OLD_FUNCTIONS
 from legacy.source.ops.neural import FUNCTIONS
 from tests.legacy.saved.graphs import graph_of
@@ -35,6 +37,31 @@ def test_an_op_is_marked_if_the_old_derivative_is_computed_of_it(derivative, is_
     graph = with_old_derivatives(old)
     assert (OLD_DERIVATIVE in graph.nodes["h"].attr) == is_old and (graph is old) != is_old
     assert not any(OLD_DERIVATIVE in node.attr for name, node in graph.nodes.items() if name != "h")
+
+
+#: Rows of a softmax whose size is computed of what is reshaped, as TensorFlow 0.12 makes them.
+ROWS = """
+    x = Placeholder()
+    y = Placeholder()
+    shape = Shape({of})
+    size = Slice(shape)
+    sizes = Concat(size)
+    h = Reshape(x, sizes)
+    known = Const()
+    other = Reshape(x, known)
+    loss = Mean(h, other)
+    """
+
+
+@pytest.mark.parametrize(
+    "of, release, waits",
+    [("x", "0.12.1", True), ("x", "1.4.0", True), ("x", "1.15.5", False), ("x", "None", False), ("y", "0.12.1", False)],
+)
+def test_a_reshape_to_sizes_that_are_computed_of_what_it_takes_is_marked_where_gradients_waited(of, release, waits):
+    old = graph_of(ROWS.format(of=of))
+    graph = with_waits(types.SimpleNamespace(about={"written by TensorFlow": release}), old)
+    assert [name for name, node in graph.nodes.items() if WAITED_FOR in node.attr] == (["h"] if waits else [])
+    assert (graph is old) != waits
 
 
 #: A quotient, and the gradients that TensorFlow 0.12 makes of it, by its divisor too.

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.source.basics.old_derivatives import WAITED_FOR
+from legacy.source.idioms.softmax import FUNCTIONS
 from tests.legacy.source.tiny import values_of, written
 
 v1 = tf.compat.v1
@@ -34,6 +36,34 @@ def test_a_vector_of_a_computed_length_has_one_too():
     assert lines[-1].startswith("return tf.nn.softmax(") and not any("concat" in line for line in lines)
     given = {"x": np.random.RandomState(0).rand(4, 3).astype(np.float32), "table": np.float32([7])}
     assert np.array_equal(values_of(lines, given), tf.nn.softmax(given["x"].ravel()[:7]).numpy())
+
+
+def beside_two_other_uses(x, is_waited_for, softmax=tf.nn.softmax):
+    """The gradient of `y` has three parts, of which the order depends on when the one behind the softmax comes."""
+    y = tf.tanh(x)
+    rows = tf.reshape(y, [-1, 3])
+    if is_waited_for:
+        rows.op._set_attr(WAITED_FOR, v1.AttrValue(b=True))
+    return y + tf.sin(y) + tf.reshape(softmax(rows), tf.shape(y))
+
+
+@pytest.mark.parametrize("softmax, name", [(tf.nn.softmax, "softmax"), (tf.nn.log_softmax, "log_softmax")])
+@pytest.mark.parametrize("is_waited_for", [True, False])
+def test_a_softmax_whose_gradient_waited_for_sizes_is_as_many_ops(softmax, name, is_waited_for):
+    lines = written(lambda x: beside_two_other_uses(x, is_waited_for, softmax), {"x": [2, 3]})
+    assert (f"late_{name}(" in "".join(lines)) == is_waited_for and ("tf.reshape(" in "".join(lines)) != is_waited_for
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_late_functions_have_the_values_and_six_ops(name):
+    space = {"tf": tf}
+    exec("\n".join(FUNCTIONS[f"late_{name}"]), space)
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        x = tf.constant(np.random.RandomState(0).rand(5, 2, 3).astype(np.float32))
+        made, plain = space[f"late_{name}"](x), getattr(tf.nn, name)(x)
+        ops = [one.type for one in graph.get_operations() if one.type == "Identity"]
+        assert len(ops) == 5  # beside the softmax itself: for a reshape back, one to rows, and sizes of three ops
+        assert np.array_equal(*session.run([tf.gradients(made**2, x), tf.gradients(plain**2, x)]))
 
 
 @pytest.mark.parametrize(
