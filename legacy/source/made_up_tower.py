@@ -30,6 +30,11 @@ ROWS = 8
 #: How far the weights of a further state are from the checkpoint's, in standard deviations of each weight's entries,
 #: and of weights whose entries are equal, such as biases of zero.
 _MOVED, _MOVED_EQUAL = 0.5, 0.1
+#: Factor on the moved weights in the last state: products are as large as sums, and no softmax is nearly uniform, so
+#: that all parts of a gradient change its bits.
+_FACTOR = 8.0
+#: Place of this state.
+LARGER = 2
 #: Roles of variables that a step changes and no optimizer trains.
 _STATES = ("statistic", "state")
 
@@ -73,10 +78,12 @@ def made_up_seed(stream: str, number: int) -> np.ndarray:
 
 
 def proof_states(plan: Plan, values: Arrays) -> List[Arrays]:
-    """Returns the {variable: array} that towers are run from: the checkpoint's, and one with other weights and states.
+    """Returns the {variable: array} that towers are run from: the checkpoint's, and two with other weights and states.
 
     Weights as they were initialized hide what a written function lacks: a bias of zero adds nothing, and a part of a
     gradient may be too small to change a sum of three parts. A state of zeros hides which part of it a tower takes.
+    Small weights hide an order of additions behind a softmax or a cell, whose gradients are far below the others; large
+    ones hide what they saturate.
 
     Args:
       plan: of the lift.
@@ -87,7 +94,10 @@ def proof_states(plan: Plan, values: Arrays) -> List[Arrays]:
     trained = {name: _moved(value, rng) for name, value in values.items() if roles.get(name) == "weight"}
     states = [name for name, value in values.items() if roles.get(name) in _STATES and np.ndim(value)]
     carried = {name: _raised(values[name], rng) for name in states}
-    return [values, {**values, **trained, **carried}]
+    larger = {
+        name: np.asarray(value * _FACTOR, value.dtype) for name, value in trained.items() if value.dtype.kind == "f"
+    }
+    return [values, {**values, **trained, **carried}, {**values, **trained, **carried, **larger}]
 
 
 def _raised(value: np.ndarray, rng: np.random.RandomState) -> np.ndarray:

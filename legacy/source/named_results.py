@@ -118,14 +118,45 @@ def differences(
     return result
 
 
+def with_differences(
+    before: Mapping[str, float], differing: Mapping[str, float], expected: Arrays, is_larger: bool
+) -> Dict[str, float]:
+    """Returns by how much results differ in any of some states.
+
+    Args:
+      before: {name: difference} in the states before; see `differences`.
+      differing: {name: difference} in this state.
+      expected: the results of one program in this state.
+      is_larger: whether the state has far larger weights, with which a recurrent network may make any number of a
+        rounding that the states before show; and results that are no numbers show nothing.
+
+    Returns:
+      {name: the largest difference}.
+    """
+    found = dict(before)
+    for name, difference in differing.items():
+        if not is_larger or np.isfinite(expected[name]).all():
+            found[name] = max(found.get(name, 0.0), 0.0 if is_larger and before else difference)
+    return found
+
+
 def _size(array: np.ndarray) -> float:
     """The largest entry, without its sign; 0.0 of an array without entries."""
     return float(np.abs(array).max(initial=0.0))
 
 
 def relative_difference(one: np.ndarray, two: np.ndarray) -> float:
-    """Returns the largest difference of two arrays, relative to the largest entry of the first; inf if not alike."""
+    """Returns the largest difference of two arrays, relative to the largest entry of the first; inf if not alike.
+
+    >>> relative_difference(np.array([4.0, np.inf]), np.array([3.0, np.inf]))
+    0.25
+    >>> relative_difference(np.array([4.0, np.nan]), np.array([4.0, 1.0]))
+    inf
+    """
     if np.shape(one) != np.shape(two):
         return float("inf")
-    largest = max(float(np.abs(one).max()), 1e-30)
-    return float(np.abs(np.asarray(one, np.float64) - two).max()) / largest
+    numbers = np.isfinite(one)
+    if not np.array_equal(one[~numbers], two[~numbers], equal_nan=True) or not np.isfinite(two[numbers]).all():
+        return float("inf")
+    left, right = np.asarray(one[numbers], np.float64), np.asarray(two[numbers], np.float64)
+    return float(np.abs(left - right).max(initial=0.0)) / max(float(np.abs(left).max(initial=0.0)), 1e-30)

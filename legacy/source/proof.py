@@ -12,8 +12,8 @@ import tensorflow as tf
 from legacy.saved.graph.imported import imported_graph
 from legacy.source.given_scope import GivenFrame, GivenScope
 from legacy.source.gradient_rows import sums_of_reordered_rows
-from legacy.source.made_up_tower import ROWS, Tower, tower_data, value_of
-from legacy.source.named_results import LOSS, differences, new_named, old_named
+from legacy.source.made_up_tower import LARGER, ROWS, Tower, tower_data, value_of
+from legacy.source.named_results import LOSS, differences, new_named, old_named, with_differences
 from legacy.source.old_tower import FACTOR, old_results
 from legacy.source.step.derivatives import SUM_OF_ROWS, weight_gradients
 from legacy.source.step.learning import find_counters
@@ -133,15 +133,14 @@ def compare_tower(
     made = _new_results(tower, wanted, data, noises, loss, loss_of_all, with_others, results, len(old))
     differing: Dict[str, float] = {}
     reordered, dense = False, set()
-    for state, before, new, changes in zip(tower.states, old, made.results, made.changes):
+    for place, (state, before, new, changes) in enumerate(zip(tower.states, old, made.results, made.changes)):
         expected = old_named(tower, list(wanted), before, state)
         found = new_named(tower, list(wanted), new, changes)
         dense |= {n for n in of_rows if expected[indices_label(n)].size and not found[indices_label(n)].size}
         reordered |= sums_of_reordered_rows(expected, found, of_rows)
         if np.shape(found[LOSS]) == () and np.size(expected[LOSS]) == 1:  # the one value of a workload's loss
             expected[LOSS] = np.reshape(expected[LOSS], ())
-        for name, difference in differences(expected, found, wanted).items():
-            differing[name] = max(differing.get(name, 0.0), difference)
+        differing = with_differences(differing, differences(expected, found, wanted), expected, place == LARGER)
     largest = max(differing.values(), default=0.0)
     return Comparison(
         list(differing), largest, made.in_any_order, made.asked, made.rows_in_loops, reordered, sorted(dense)

@@ -5,7 +5,7 @@ import types
 import numpy as np
 import pytest
 
-from legacy.source.named_results import LOSS, differences, new_named, old_named, relative_difference
+from legacy.source.named_results import LOSS, differences, new_named, old_named, relative_difference, with_differences
 from legacy.source.step.statistics import Proposal
 
 
@@ -30,6 +30,27 @@ def test_second_changes_are_numbered():
 def test_differences_are_relative_to_the_largest_entry():
     assert relative_difference(np.array([8.0, 1.0]), np.array([8.0, 2.0])) == 0.125
     assert relative_difference(np.zeros(2), np.zeros(3)) == float("inf")
+
+
+def test_numbers_beside_infinite_ones_are_compared_and_other_infinite_ones_differ_in_any_case():
+    assert relative_difference(np.array([8.0, np.inf]), np.array([6.0, np.inf])) == 0.25
+    assert relative_difference(np.array([8.0, np.inf]), np.array([8.0, -np.inf])) == float("inf")
+    assert relative_difference(np.array([8.0, 1.0]), np.array([8.0, np.nan])) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("before", "is_larger", "found"),
+    [
+        ({}, True, {"w": 0.5}),  # only larger weights show it
+        ({"w": 1e-7}, True, {"w": 1e-7}),  # a rounding that larger weights make more of
+        ({"b": 1e-7}, True, {"b": 1e-7, "w": 0.0}),
+        ({"w": 1e-7}, False, {"w": 0.5}),
+    ],
+)
+def test_larger_weights_make_no_other_program_of_one_that_rounds_in_another_way(before, is_larger, found):
+    assert with_differences(before, {"w": 0.5}, {"w": np.ones(2)}, is_larger) == found
+    infinite = with_differences(before, {"w": float("inf")}, {"w": np.array([1.0, np.inf])}, is_larger)
+    assert infinite == (before if is_larger else {**before, "w": float("inf")})
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,11 @@ def test_weights_are_moved_and_nothing_else_is():
         types.SimpleNamespace(name=name, role=role) for name, role in zip("wbsn", ["weight"] * 2 + ["other"] * 2)
     ]
     values = {"w": np.array([0.0, 8.0], "float32"), "b": np.zeros(2, "float32"), "s": np.ones(2), "n": np.int64(3)}
-    first, second = proof_states(types.SimpleNamespace(variables=variables), values)
+    first, second, larger = proof_states(types.SimpleNamespace(variables=variables), values)
     assert first is values and {n for n in values if not np.array_equal(first[n], second[n])} == {"w", "b"}
     assert 0.0 < np.abs(second["b"]).max() < 0.5 < np.abs(second["w"] - first["w"]).max() < 16.0
-    assert second["w"].dtype == np.float32
+    assert second["w"].dtype == larger["w"].dtype == np.float32
+    assert all(np.array_equal(larger[name], 8 * second[name] if name in "wb" else second[name]) for name in values)
 
 
 def test_made_up_lengths_vary():
