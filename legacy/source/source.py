@@ -11,6 +11,7 @@ from legacy.source.basics.initial import find_initializers, first_values, held_s
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.loss_proof import prove_losses, setting_values
 from legacy.source.overrides.marking import with_custom_gradients
+from legacy.source.overrides.recomputed import with_plain_gradients
 from legacy.source.prepared import OldProgram, prepared
 from legacy.source.reasons import reason_text, refusal, require_float32_losses, with_both
 from legacy.source.saved_program import as_saved
@@ -127,6 +128,10 @@ def _source_of_prepared(program: OldProgram, options: SourceOptions) -> Source:
             found, program = own, custom
         elif isinstance(own, Source) and own.differing < found.differing:
             found = own
+    plain = with_plain_gradients(program.graph) if isinstance(found, Unwritten) else program.graph
+    if plain is not program.graph:
+        program = program._replace(graph=plain)
+        found = _source_or_reason(program, options, reason)
     return found if isinstance(found, Source) else _source_in_part(program, options, found)
 
 

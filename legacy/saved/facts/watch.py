@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis.updates_by_hand import only_corrects_bias
 from legacy.saved.derivatives.overridden_gradients import override_sentences
+from legacy.saved.derivatives.recomputed import checkpoint_sentences
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
 from legacy.saved.facts.basics.joint_losses import is_differentiated_by_each, is_no_sum
@@ -71,6 +72,7 @@ def sentences(
             f"of another number it stays {plan.towers}"
         )
     yield from _of_overrides(analysed)
+    yield from checkpoint_sentences(analysed.graph)
     same = [entry for entry in plan.inputs if entry.is_shared and plan.towers > 1]
     same = [entry for entry in same if is_trained_on(analysed.graph, plan.phases, entry)]
     same = [entry for entry in same if taker_alone(analysed.graph, analysed.context.towers, entry) is None]
