@@ -22,6 +22,8 @@ from legacy.source.basics.rendering import WIDTH, expression_text, layout, loop_
 from legacy.source.lines.name_hints import list_name
 from legacy.source.lines.naming import name_values
 from legacy.source.lines.repeated_terms import with_repeated_terms
+from legacy.source.lines.step_loops import step_loop, with_lists
+from legacy.source.lines.unrolled import Unrolled, unrolled_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,22 +58,53 @@ def function_lines(
         *re.findall(r"\w+", signature),
         *(s.expression.variable for s in statements if isinstance(s.expression, Loop)),
     }
+    statements, steps = unrolled_steps(statements)
     names = name_values(statements, results, parameters, shape, given - set(parameters.values()))
     lines = [*signature_lines(signature), *docstring_lines(docstring)]
     uses_batch = any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression))
     if uses_batch and BATCH_SIZE.text not in given:
         lines.append(f"    batch_size = int({batch_from}.shape[0])")
-    at_once = bool(statements) and not isinstance(statements[-1].expression, Loop)
+    ends_in_loop = any(run.start + run.length * run.turns >= len(statements) - 1 for run in steps)
+    at_once = bool(statements) and not isinstance(statements[-1].expression, Loop) and not ends_in_loop
     if at_once and list(statements[-1].targets) == list(results) and len(results) == 1:
         statements, results = [*statements[:-1], statements[-1]._replace(targets=())], ()
-    statements = _returned_at_once(statements)
+    statements = list(statements if ends_in_loop else _returned_at_once(statements))
     last = statements[-1:] if not results else []
-    lines += statement_lines(statements[: len(statements) - len(last)], names)
-    for statement in last:
+    lines += _lines_with_loops(statements, steps, results, names, len(statements) - len(last))
+    for statement in statements[len(statements) - len(last) :]:
         lines += _statement(statement, names, 4, "return ")
     if results:
         lines.append("    return " + ", ".join(names[tensor] for tensor in results))
     return lines
+
+
+def _lines_with_loops(
+    statements: List[Statement], steps: Sequence[Unrolled], results: Sequence[str], names: Dict[str, str], end: int
+) -> List[str]:
+    """Returns the lines of the first statements, with loops in place of unrolled steps.
+
+    Args:
+      statements: of the function; those after a loop get the lists that it makes.
+      steps: that are unrolled in them.
+      results: tensors that are used after the last statement.
+      names: {tensor: name}; those of results of loops are changed.
+      end: number of the first statement that is left.
+
+    Returns:
+      The lines.
+    """
+    lines: List[str] = []
+    position = 0
+    for run in [run for run in steps if run.start + run.length * run.turns <= end]:
+        lines += statement_lines(statements[position : run.start], names)
+        loop = step_loop(run, statements, results, names)
+        lines += loop.lines
+        names.update(loop.names)
+        position = run.start + run.length * run.turns
+        for number in range(position, len(statements)):
+            made = with_lists(statements[number].expression, loop.lists)
+            statements[number] = statements[number]._replace(expression=made)
+    return lines + statement_lines(statements[position:end], names)
 
 
 def docstring_lines(text: str) -> List[str]:

@@ -1,0 +1,227 @@
+"""Loops over steps that the old program unrolled, as lines."""
+
+from __future__ import annotations
+
+import collections
+import re
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from legacy.source.basics.expressions import BATCH_SIZE, Expression, Listing, Name, Value, calls, replace, values_used
+from legacy.source.basics.rendering import layout
+from legacy.source.lines.identifiers import RESERVED
+from legacy.source.lines.unrolled import Unrolled, before_name, own_name
+
+if TYPE_CHECKING:
+    from legacy.source.lines.statements import Statement
+
+
+#: Most results of one statement of a step.
+_MOST_RESULTS = 64
+
+
+class StepLoop(NamedTuple):
+    """The lines of a loop, and what the lines after it see of its results.
+
+    Attributes:
+      lines: of the loop.
+      names: {tensor: name} of results that are used after the loop.
+      lists: (tensors of all steps, name of their list).
+    """
+
+    lines: List[str]
+    names: Dict[str, str]
+    lists: List[Tuple[List[str], str]]
+
+
+def step_loop(
+    run: Unrolled, statements: Sequence[Statement], results: Sequence[str], names: Dict[str, str], indent: int = 4
+) -> StepLoop:
+    """Writes a loop.
+
+    Args:
+      run: the steps.
+      statements: of the function.
+      results: tensors that are used after the last statement.
+      names: {tensor: name} as without a loop.
+      indent: columns that the lines are indented by.
+
+    Returns:
+      The loop.
+    """
+    end = run.start + run.length * run.turns
+    after = {*results, *(tensor for one in statements[end:] for tensor in values_used(one.expression))}
+    steps = [[one.targets for one in statements[run.start + n * run.length :][: run.length]] for n in range(run.turns)]
+    before = {target for one in statements[: run.start] for target in one.targets}
+    inside = {tensor for one in statements[run.start : end] for tensor in values_used(one.expression)}
+    own_targets = {target for step in steps for targets in step for target in targets}
+    functions = {part.function for one in statements for part in calls(one.expression)}
+    reserved = {*functions, *RESERVED, "scope", "batch", BATCH_SIZE.text}
+    kept = {_word(names[one]) for one in (before & (after | inside)) | (names.keys() - _made(statements))}
+    kept |= reserved
+    later = {_word(names[target]) for one in statements[end:] for target in one.targets}
+    others = {_word(name) for tensor, name in names.items() if tensor not in own_targets} | reserved
+    local: Dict[Tuple[int, int], str] = {}
+    last = _last_uses(run)
+    loop = StepLoop([], {}, [])
+    appended: List[str] = []
+    made: List[str] = []
+    for key in [(k, m) for k, targets in enumerate(steps[0]) for m in range(len(targets))]:
+        own = [step[key[0]][key[1]] for step in steps]
+        is_listed, is_kept = bool(after & set(own[:-1])), own[-1] in after and not after & set(own[:-1])
+        last[key] = run.length if is_listed or is_kept else last.get(key, -1)
+        if last[key] < 0:
+            local[key] = "_"
+            continue
+        name = _base(own, names)
+        needed = {one for other, one in local.items() if last[other] > key[0] or other[0] == key[0]}
+        local[key] = _free("x" if name == "_" else name, {*kept, *needed, *(later if is_kept else ())})
+        if is_listed:
+            made.append(_free("outputs", {*others, *made, *local.values()}))
+            appended.append(f"{made[-1]}.append({local[key]})")
+            loop.lists.append((own, made[-1]))
+            loop.names.update((tensor, f"{made[-1]}[{number}]") for number, tensor in enumerate(own))
+        elif is_kept:
+            loop.names[own[-1]] = local[key]
+    pad = " " * indent
+    loop.lines.extend(_start_lines({local[key]: _named(one, names) for key, one in run.starts.items()}, indent))
+    loop.lines.extend(f"{pad}{name} = []" for name in made)
+    header, items = _header(run, statements, names, {*others, *made, *local.values()})
+    loop.lines.append(pad + header)
+    for number, expression in enumerate(run.body):
+        target = ", ".join(local[number, m] for m in range(len(steps[0][number])))
+        body = replace(_named(expression, names), lambda part: _in_body(part, local, items))
+        loop.lines.extend(layout(f"{target} = ", body, "", indent + 4))
+    loop.lines.extend(f"{pad}    {line}" for line in appended)
+    return loop
+
+
+def with_lists(expression: Expression, lists: Sequence[Tuple[List[str], str]]) -> Expression:
+    """Returns an expression in which lists of the results of all steps are the lists that loops made.
+
+    Args:
+      expression: the expression.
+      lists: (tensors of all steps, name of their list).
+
+    Returns:
+      The expression.
+    """
+
+    def listed(part: Expression) -> Optional[Expression]:
+        if not isinstance(part, Listing):
+            return None
+        values = [item.tensor if isinstance(item, Value) else "" for item in part.items]
+        for tensors, name in lists:
+            for whole, text in ((tensors, name), (tensors[::-1], f"{name}[::-1]")):
+                if values == whole:
+                    return Name(text)
+                places = [n for n in range(len(values)) if values[n : n + len(whole)] == whole]
+                if places:
+                    rest = part.items[places[0] + len(whole) :]
+                    return Listing((*part.items[: places[0]], Name(f"*{text}"), *rest))
+        return None
+
+    return replace(expression, listed)
+
+
+def _last_uses(run: Unrolled) -> Dict[Tuple[int, int], int]:
+    """Returns {(statement, result): last statement of a step that takes it}; the step's end if the next one does."""
+    found: Dict[Tuple[int, int], int] = {}
+    keys = [(k, m) for k in range(run.length) for m in range(_MOST_RESULTS)]
+    for number, one in enumerate(run.body):
+        used = set(_leaves(one))
+        for key in keys:
+            if before_name(*key) in used:
+                found[key] = run.length
+            elif own_name(*key) in used:
+                found[key] = max(number, found.get(key, -1))
+    return found
+
+
+def _word(name: str) -> str:
+    """Returns a name without the number of an item."""
+    return name.partition("[")[0]
+
+
+def _made(statements: Sequence[Statement]) -> set[str]:
+    return {target for one in statements for target in one.targets}
+
+
+def _leaves(expression: Expression) -> List[Name]:
+    found: List[Name] = []
+
+    def keep(part: Expression) -> None:
+        found.extend([part] if isinstance(part, Name) else [])
+
+    replace(expression, keep)
+    return found
+
+
+def _base(own: Sequence[str], names: Dict[str, str]) -> str:
+    """Returns the name that most steps give a result, without a number."""
+    bases = [re.sub(r"_?\d+$", "", _word(names[tensor])) for tensor in own if names.get(tensor, "_") != "_"]
+    return collections.Counter(bases).most_common(1)[0][0] if bases else "_"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    if name not in taken:
+        return name
+    return next(f"{name}{number}" for number in range(2, len(taken) + 3) if f"{name}{number}" not in taken)
+
+
+def _named(expression: Expression, names: Dict[str, str]) -> Expression:
+    return replace(expression, lambda part: Name(names[part.tensor]) if isinstance(part, Value) else None)
+
+
+def _start_lines(starts: Dict[str, Expression], indent: int) -> List[str]:
+    """Returns the lines that give what the first step takes; several names of one value in one line.
+
+    >>> _start_lines({"c": Name("zeros"), "h": Name("zeros"), "x": Name("x")}, 0)
+    ['c = h = zeros']
+    >>> _start_lines({"c": Name("h"), "h": Name("c")}, 0)
+    ['c, h = [h, c]']
+    """
+    starts = {name: expression for name, expression in starts.items() if expression != Name(name)}
+    given_anew = {_word(leaf.text) for one in starts.values() for leaf in _leaves(one)} & set(starts)
+    if given_anew:  # at once, as one is made of what another one was
+        return layout(f"{', '.join(starts)} = ", Listing(tuple(starts.values())), "", indent)
+    names: Dict[str, List[str]] = {}
+    values = {repr(expression): expression for expression in starts.values()}
+    for name, expression in starts.items():
+        names.setdefault(repr(expression), []).append(name)
+    lines = [layout(f"{' = '.join(sorted(given))} = ", values[text], "", indent) for text, given in names.items()]
+    return [line for group in lines for line in group]
+
+
+def _in_body(part: Expression, local: Dict[Tuple[int, int], str], items: Dict[str, str]) -> Optional[Expression]:
+    if not isinstance(part, Name):
+        return None
+    if part.text in items:
+        return Name(items[part.text])
+    for key, name in local.items():
+        if part in (own_name(*key), before_name(*key)):
+            return Name(name)
+    return None
+
+
+def _header(
+    run: Unrolled, statements: Sequence[Statement], names: Dict[str, str], taken: set[str]
+) -> Tuple[str, Dict[str, str]]:
+    """Returns the line that begins a loop, and {name of an item in the body: text}."""
+    lists = {first: one.targets for one in statements for first in one.targets[:1]}
+    bases = {text: _word(names[first]) for text, (first, _) in run.items.items()}
+    if len(run.items) == 1:
+        ((text, (first, number)),) = run.items.items()
+        size, end = len(lists[first]), number + run.turns
+        step = _free({"steps": "step", "parts": "part"}.get(bases[text], "item"), taken)
+        if run.direction > 0:
+            places = f"[{number or ''}:{'' if end == size else end}]" if run.turns < size else ""
+            return f"for {step} in {bases[text]}{places}:", {text: step}
+        if run.turns == size:
+            return f"for {step} in {bases[text]}[::-1]:", {text: step}
+    turn = _free("step", taken)
+    texts = {}
+    for text, (_, number) in run.items.items():
+        place = turn if run.direction > 0 else f"{number} - {turn}"
+        place += f" + {number}" if run.direction > 0 and number else ""
+        texts[text] = f"{bases[text]}[{place}]"
+    return f"for {turn if texts else '_'} in range({run.turns}):", texts
