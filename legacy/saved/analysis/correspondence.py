@@ -57,7 +57,8 @@ def find_correspondence(context: Context, phases: Sequence[PhaseParts]) -> Corre
     common = list(dict.fromkeys(tensor for phase in phases for tensor in phase.divided.common_cuts))
     matches = [match_towers(context, phases, (0, tower), cuts) for tower in range(1, count)]
     drawn = set().union(*[context.random & _needed(context, phase) for phase in phases])
-    noise, common_noise = _noise_entries(context, drawn, matches)
+    computed = set().union(*[phase.divided.tower_nodes for phase in phases])
+    noise, common_noise = _noise_entries(context, drawn & computed, drawn - computed, matches)
     differences = [
         f"tower 0 and tower {tower}: {text}" for tower, match in enumerate(matches, 1) for text in match.differences
     ]
@@ -264,9 +265,19 @@ def _needed(context: Context, phase: PhaseParts) -> set[str]:
 
 
 def _noise_entries(
-    context: Context, drawn: Collection[str], matches: Sequence[tensor_matching.TensorMatch]
+    context: Context,
+    drawn: Collection[str],
+    drawn_once: Collection[str],
+    matches: Sequence[tensor_matching.TensorMatch],
 ) -> tuple[list[Noise], list[Noise]]:
-    """Returns the `Noise` of the towers, and that of random ops that belong to no tower."""
+    """Returns the `Noise` of the towers, and that of random ops that belong to no tower.
+
+    Args:
+      context: the graph's.
+      drawn: random ops of the towers' own functions.
+      drawn_once: those of what is computed once, such as noise that is added to the only tower's gradients.
+      matches: the match of each other tower with the first.
+    """
     tower_of = context.towers.tower_of
     own = [node for node in sorted(drawn) if tower_of(node) == 0]
     rows: list[list[str | None]] = [[node, *(match.random.get(node) for match in matches)] for node in own]
@@ -274,7 +285,8 @@ def _noise_entries(
     for node in sorted(drawn):
         if tower_of(node) is not None and node not in covered:
             rows.append([node if tower == tower_of(node) else None for tower in range(context.towers.count)])
-    common: list[list[str | None]] = [[node] for node in sorted(drawn) if tower_of(node) is None]
+    once = {node for node in drawn if tower_of(node) is None} | (set(drawn_once) - covered)
+    common: list[list[str | None]] = [[node] for node in sorted(once)]
     return [_noise(context, row) for row in rows], [_noise(context, row) for row in common]
 
 

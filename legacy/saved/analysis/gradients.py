@@ -53,7 +53,8 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
                 found.kind = "concat"  # one tower does not tell, and neither rows nor their indices are added up
             elif count == 1 and found.kind == "sum" and found.scale == 1 and _is_mean_of_one(context, target):
                 found.kind = "mean"
-            indices = rows_behind(context.graph, target, found, nodes) if len(inputs) == 1 else None
+            taken = parse_tensor_name(value)
+            indices = rows_behind(context.graph, taken, found, nodes, count) if len(inputs) == 1 else None
             if indices is not None:
                 own = nearest_tensors(context.graph, indices, nodes, _similar_to(context, indices), count)
                 if all(own):
@@ -89,7 +90,9 @@ def _is_mean_of_one(context: Context, target: TensorId) -> bool:
     return is_mean_of_one(context.graph, context.imported, context.of_gradients, target)
 
 
-def rows_behind(graph: Graph, target: TensorId, found: Combine, tower_nodes: Collection[str]) -> TensorId | None:
+def rows_behind(
+    graph: Graph, target: TensorId, found: Combine, tower_nodes: Collection[str], towers: int
+) -> TensorId | None:
     """Returns the indices by which rows that the towers' gradients were joined to are made dense before an update.
 
     `tf.convert_to_tensor` of an `IndexedSlices` is such a sum, as is the gradient of a loss of all towers that was
@@ -100,6 +103,7 @@ def rows_behind(graph: Graph, target: TensorId, found: Combine, tower_nodes: Col
       target: the dense gradient that the update rule gets.
       found: how the towers' gradients are combined.
       tower_nodes: the nodes that towers compute.
+      towers: their number; the rows of one tower are joined to nothing, and its ids are that tower's.
 
     Returns:
       The segment ids of the sum nearest to `target` that is made of the joined rows; None if there is none. Numbers of
@@ -111,7 +115,9 @@ def rows_behind(graph: Graph, target: TensorId, found: Combine, tower_nodes: Col
     while level:
         for name in level:
             before = graph.inputs(name)
-            adds_rows = graph.type(name) == "UnsortedSegmentSum" and graph.type(before[1].node) in op_types.JOINS
+            adds_rows = graph.type(name) == "UnsortedSegmentSum" and (
+                graph.type(before[1].node) in op_types.JOINS or (towers == 1 and before[1].node in tower_nodes)
+            )
             if adds_rows and joined in graph.ancestors([before[0].node], stop=tower_nodes, controls=False):
                 return before[1]
         behind = [tensor.node for name in level for tensor in graph.inputs(name)]

@@ -98,3 +98,53 @@ def test_rows_of_positions_follow_from_the_sizes_of_each_replica(make_rule, tmp_
     assert any(one.weight.endswith("(indices)") and one.kind == "concat" for one in combined)
     assert_same(setup)
     assert_same(dataclasses.replace(setup_of(str(tmp_path / "lifted"), replicas=3), replicated=True))
+
+
+def with_gradients_made_dense(reduce, lookups, change):
+    """Returns what builds a train op of a table whose rows' gradients are made dense, and changed then."""
+
+    def build():
+        words = [v1.placeholder(tf.int32, [None], f"words_{i}") for i in range(lookups)]
+        target = v1.placeholder(tf.float32, [None, 2], "target")
+        table = v1.get_variable("table", [5, 3], initializer=v1.glorot_uniform_initializer(seed=2), use_resource=False)
+        found = tf.add_n([tf.gather(table, numbers) for numbers in words])
+        loss = reduce(tf.reduce_sum((tf.matmul(found, weights()) - target) ** 2, 1))
+        rule = v1.train.GradientDescentOptimizer(0.125)
+        pairs = rule.compute_gradients(loss)
+        return rule.apply_gradients([(change(tf.convert_to_tensor(gradient)), weight) for gradient, weight in pairs])
+
+    return build
+
+
+@pytest.mark.parametrize("lookups", [1, 2])
+@pytest.mark.parametrize("reduce", [tf.reduce_mean, tf.reduce_sum])
+def test_rows_that_are_made_dense_and_clipped_are_joined_with_their_indices(reduce, lookups, tmp_path):
+    def clipped(gradient):
+        return v1.clip_by_norm(gradient, 0.5)
+
+    setup = lifted(with_gradients_made_dense(reduce, lookups, clipped), tmp_path)
+    rows = [one for one in setup.job.workload.plan.phases[0].combine if one.weight.startswith("table")]
+    assert {(one.weight, one.kind) for one in rows} == {("table", "concat"), ("table (indices)", "concat")}
+    assert_same(setup)
+    assert_same(dataclasses.replace(setup_of(str(tmp_path / "lifted"), replicas=3), replicated=True))
+
+
+def test_noise_that_one_tower_adds_to_its_rows_is_drawn_once_for_all_replicas(tmp_path):
+    def noisy(gradient):
+        return gradient + v1.random_normal(tf.raw_ops.Shape(input=gradient), stddev=0.25)
+
+    setup = lifted(with_gradients_made_dense(tf.reduce_sum, 1, noisy), tmp_path)
+    plan = setup.job.workload.plan
+    assert plan.noise == [] and len(plan.common_noise) == 2
+    assert_same(setup)
+    assert_same(dataclasses.replace(setup_of(str(tmp_path / "lifted"), replicas=2), replicated=True))
+
+
+def test_noise_in_the_loss_of_one_tower_is_each_replicas_own(tmp_path):
+    def build():
+        x = v1.placeholder(tf.float32, [None, 3], "x")
+        kept = tf.nn.dropout(x, rate=0.5)
+        return v1.train.GradientDescentOptimizer(0.125).minimize(tf.reduce_mean(tf.matmul(kept, weights()) ** 2))
+
+    plan = lifted(build, tmp_path).job.workload.plan
+    assert len(plan.noise) == 1 and plan.common_noise == []
