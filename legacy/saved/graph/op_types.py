@@ -118,8 +118,9 @@ NOT_EFFECTS = HANDLE_PASSES + RESOURCE_READS + ASKS_INITIALIZED
 
 #: Products of matrices.
 MATRIX_PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2")
-#: Ops that set a variable to a value, ops that add to it, and those that subtract from it.
+#: Ops that set a variable to a value, or rows of one, ops that add to it, and those that subtract from it.
 SETS = ("Assign", "AssignVariableOp")
+SETS_SLICES = ("ScatterUpdate", "ScatterNdUpdate", "ResourceScatterUpdate", "ResourceScatterNdUpdate")
 ADDS = ("AssignAdd", "AssignAddVariableOp")
 SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
 #: Ops that add tensors, and ops that join them.

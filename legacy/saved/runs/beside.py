@@ -20,6 +20,8 @@ v1 = tf.compat.v1
 UPDATE_OPS = "update_ops"
 #: What `never_run` calls assignments that compute a weight from itself.
 FROM_THEMSELVES = "assignments of weights from themselves, such as clipping,"
+#: What it calls assignments of constants to rows of a weight, as to the padding's.
+ROWS_TO_CONSTANTS = "assignments of constants to rows of weights"
 #: Ops whose result is their input.
 _COPIES = ("Identity", "ReadVariableOp", "RefIdentity")
 
@@ -125,8 +127,8 @@ def never_run(
     Returns:
       Members of the collection of update ops; assignments that average a trainable variable of the step, unless another
       train op runs them; those that move another variable towards a value computed from data, as batch normalization
-      written by hand does; and those that compute a weight that the step trains from itself alone, as the clipping of a
-      critic's weights does.
+      written by hand does; those that compute a weight that the step trains from itself alone, as the clipping of a
+      critic's weights does; and those that set rows of such a weight to constants, as the padding's to zero.
     """
     members = graph.ancestors(targets)
     updates = [parse_tensor_name(name).node for name in collections.get(UPDATE_OPS, [])]
@@ -143,11 +145,15 @@ def never_run(
     elsewhere = run_by_others(graph, members, trainable) if averages else set()
     trained = weights & {variable_of(graph, name) for name in members if graph.type(name).startswith(WRITERS)}
     clips = [name for name in graph.nodes if name not in members and assigns_from_itself(graph, name, trained)]
+    set_by_step = {variable_of(graph, name) for name in members if graph.type(name) in op_types.SETS_SLICES}
+    idle = [name for name in graph.nodes if name not in members and variable_of(graph, name) not in set_by_step]
+    rows = [name for name in idle if _sets_rows_to_constants(graph, name, trained)]
     found = {
         "update ops": updates,
         "moving averages": [name for name in averages if name not in by_updates | elsewhere],
         "updates of statistics": [name for name in moved if name not in by_updates],
         FROM_THEMSELVES: [name for name in clips if name not in by_updates],
+        ROWS_TO_CONSTANTS: [name for name in rows if name not in by_updates],
     }
     return {what: names for what, names in found.items() if names}
 
@@ -172,6 +178,16 @@ def assigns_from_itself(graph: Graph, name: str, weights: Collection[str]) -> bo
     others = {node for node in read - {weight} if graph.type(node) in op_types.VARIABLES}
     computed = {node for node in read - {weight} if graph.inputs(node) and graph.type(node) not in _COPIES}
     return weight in read and not others and bool(computed)
+
+
+def _sets_rows_to_constants(graph: Graph, name: str, weights: Collection[str]) -> bool:
+    """Returns whether a node sets rows of one of some weights, both the rows and their values being constants."""
+    if graph.type(name) not in op_types.SETS_SLICES or variable_of(graph, name) not in weights:
+        return False
+    taken = [tensor.node for tensor in graph.inputs(name)[1:]]
+    types = {graph.type(node) for node in graph.ancestors(taken, controls=False)}
+    changes = types.intersection(op_types.VARIABLES) or any(map(op_types.is_source, types))
+    return not (changes or any(map(op_types.is_random, types)))
 
 
 class _Move(NamedTuple):

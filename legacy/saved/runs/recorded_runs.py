@@ -6,12 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from legacy.saved.folding.settings import fold_settings
-from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of
+from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of, written_variables
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
 from legacy.saved.runs.accumulation import accumulating_writes
 from legacy.saved.runs.beside import assigns_from_itself, never_run
-from legacy.saved.runs.fetched_beside import raised_by
 from legacy.saved.runs.recording_folder import read_about, recording_beside
 from legacy.saved.runs.train_ops import TrainOpError, choose_train_ops, training_updates
 from workloads.lifted.graph import Graph
@@ -149,12 +148,12 @@ def _beside(
 ) -> list[str]:
     """Returns the nodes that every run fetched and that run updates which no train op runs.
 
-    An op that raises a counter which the train ops read is one, as of the schedule's steps, also where they raise it,
-    too: it then counts twice.
+    Any change of a variable that the train ops use is one: of a counter of the schedule's steps, also where they raise
+    it, too, so that it counts twice; of rows of a weight, as the padding's that is set to zero.
     """
     targets = [name for names in period for name in names.split("+")]
     unused = {name for names in never_run(graph, targets, saved.collections, trainable).values() for name in names}
-    members, raised = graph.ancestors(targets), raised_by(graph)
-    unused.update(name for name, variable in raised.items() if variable in members and name not in members)
+    members, written = graph.ancestors(targets), written_variables(graph)
+    unused.update(name for name, variable in written.items() if variable in members and name not in members)
     always = set(runs[0]).intersection(*runs).difference(targets)
     return sorted(name for name in always if unused & graph.ancestors([name]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from legacy.saved.graph.assignments import WRITERS, variable_of
-from legacy.saved.runs.beside import FROM_THEMSELVES
+from legacy.saved.runs.beside import FROM_THEMSELVES, ROWS_TO_CONSTANTS
 from legacy.saved.runs.fetched_beside import runner_of
 from workloads.lifted.graph import Graph
 from workloads.support.wording import SEVERAL, listed
@@ -16,6 +16,7 @@ _ONE_OF = {
     "moving averages": "moving average",
     "updates of statistics": "update of a statistic",
     FROM_THEMSELVES: "assignment of a weight from itself, such as its clipping,",
+    ROWS_TO_CONSTANTS: "assignment of constants to rows of a weight",
 }
 
 
@@ -68,4 +69,7 @@ def _advice(graph: Graph, kind: str, names: Sequence[str]) -> str:
     if kind == FROM_THEMSELVES:
         all_of_them = runner or ("+".join(names) if len(names) <= SEVERAL else "OP+OP+...")
         return f"if the program ran {them} between its steps, that run takes a turn: --train_op=...,{all_of_them}"
-    return f"if the program fetched {them} beside it, name {them}: --with={runner or 'OP,...'}"
+    beside = f"if the program fetched {them} beside it, name {them}: --with={runner or 'OP,...'}"
+    if kind == ROWS_TO_CONSTANTS:
+        return f"{beside}; a run of its own takes a turn: --train_op=...,{runner or '+'.join(names[:SEVERAL])}"
+    return beside

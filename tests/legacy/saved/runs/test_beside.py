@@ -1,6 +1,13 @@
 import pytest
 
-from legacy.saved.runs.beside import FROM_THEMSELVES, join_runs, never_run, run_beside, with_assignments
+from legacy.saved.runs.beside import (
+    FROM_THEMSELVES,
+    ROWS_TO_CONSTANTS,
+    join_runs,
+    never_run,
+    run_beside,
+    with_assignments,
+)
 from tests.legacy.saved.graphs import graph_of
 from workloads.support.errors import InputError
 
@@ -88,6 +95,38 @@ def test_weights_that_are_clipped_by_ops_of_their_own_are_named():
     )
     assert never_run(graph_of(text), ["train"], {}, ["w", "other"])[FROM_THEMSELVES] == ["clip"]
     assert FROM_THEMSELVES not in never_run(graph_of(text + "all = NoOp(^train, ^clip)\n"), ["all"], {}, ["w"])
+
+
+#: Row 0 of a weight is the padding's, in the model that is trained and in one that is evaluated.
+PADDED = (
+    TEXT
+    + """
+    zero = Const()
+    zeros = Const()
+    clear = ScatterUpdate(w, zero, zeros)
+    clear_1 = ScatterUpdate(w, zero, zeros)
+    """
+)
+
+
+def test_rows_of_weights_that_are_set_to_constants_are_named():
+    assert never_run(graph_of(PADDED), ["train"], {}, ["w"])[ROWS_TO_CONSTANTS] == ["clear", "clear_1"]
+    with_one = graph_of(PADDED + "all = NoOp(^train, ^clear)\n")
+    assert ROWS_TO_CONSTANTS not in never_run(with_one, ["all"], {}, ["w"])  # the other one sets the same rows
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("zeros = Const()", "zeros = Placeholder()"),
+        ("zero = Const()", "zero = RandomUniformInt()"),
+        ("zeros = Const()", "zeros = Identity(shadow)"),
+        ("ScatterUpdate(w", "ScatterUpdate(shadow"),
+        ("ScatterUpdate(w", "ScatterAdd(w"),
+    ],
+)
+def test_rows_that_data_or_variables_set_and_those_of_no_weight_are_not(old, new):
+    assert ROWS_TO_CONSTANTS not in never_run(graph_of(PADDED.replace(old, new)), ["train"], {}, ["w"])
 
 
 def test_a_learning_rate_in_a_trainable_variable_that_an_op_halves_is_no_weight():

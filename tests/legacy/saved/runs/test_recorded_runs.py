@@ -151,6 +151,22 @@ def test_a_counter_that_every_run_raised_once_more_beside_the_train_op(tmp_path)
     assert ran(tmp_path, [["both", "raise"], ["both"]], more=counts) == Ran(["both"], [])
 
 
+#: Rows of a weight and of another variable that are set to constants.
+CLEARED = """
+    zero = Const()
+    clear = ScatterUpdate(w, zero, zero)
+    other = VariableV2()
+    clear_other = ScatterUpdate(other, zero, zero)
+    w/Assign = Assign(w, zero)
+"""
+
+
+def test_rows_of_a_weight_that_every_run_set_beside_the_train_op(tmp_path):
+    assert ran(tmp_path, [["all", "clear"]] * 3, more=CLEARED) == Ran(["all"], ["clear"])
+    assert ran(tmp_path, [["all", "clear_other"]] * 3, more=CLEARED) == Ran()  # which no step uses
+    assert ran(tmp_path, [["all", "clear"], ["all"]], more=CLEARED) == Ran()
+
+
 def test_a_run_of_many_ops_is_not_listed_in_full():
     many, few = Ran(["a+b+c+d", "train"]), Ran(["a+b+c", "train"])
     assert many.is_long and many.describe() == "a+b+c and 1 more at once, train in turn"

@@ -1,6 +1,6 @@
 import pytest
 
-from legacy.saved.runs.beside import FROM_THEMSELVES
+from legacy.saved.runs.beside import FROM_THEMSELVES, ROWS_TO_CONSTANTS
 from legacy.saved.runs.unused_updates import unused_notes
 from tests.legacy.saved.graphs import graph_of
 
@@ -34,6 +34,11 @@ UNUSED = graph_of("a = AssignSub()\nb = AssignSub()\nboth = NoOp(^a, ^b)\nbn/upd
             {FROM_THEMSELVES: ["a"]},
             "1 assignment of a weight from itself, such as its clipping, never runs with the train op: a; if the "
             "program ran it between its steps, that run takes a turn: --train_op=...,a",
+        ),
+        (
+            {ROWS_TO_CONSTANTS: ["a"]},
+            "1 assignment of constants to rows of a weight never runs with the train op: a; if the program fetched it "
+            "beside it, name it: --with=a; a run of its own takes a turn: --train_op=...,a",
         ),
     ],
 )
