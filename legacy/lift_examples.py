@@ -90,11 +90,13 @@ class DataOfProgram:
         """Returns each tower's batch to prove a source with; () where made-up numbers prove it.
 
         A source has the sizes of the first batch where the graph leaves them open, as the length of sentences: the
-        batches have these sizes, and some come again where too few do.
+        batches have these sizes, and some come again where too few do. It has one value of each scalar, too.
         """
         if not (self._is_given or plan.own_batches):
             return ()
         alike = [batch for batch in self._batches if _has_sizes(plan.inputs + plan.common, batch)]
+        scalars = [entry.name for entry in scalar_inputs(plan)]
+        alike = [batch for batch in alike if all(np.array_equal(batch[name], alike[0][name]) for name in scalars)]
         return list(itertools.islice(itertools.cycle(alike), plan.towers))
 
     def notes(self, plan: Plan) -> list[str]:

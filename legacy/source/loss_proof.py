@@ -15,6 +15,7 @@ from legacy.source.named_results import LOSS
 from legacy.source.ops.arrays import TABLES
 from legacy.source.overrides.marking import custom_gradients
 from legacy.source.proof import Comparison, compare_tower
+from legacy.source.reasons import unequal_rows
 from legacy.source.step.input_names import InputNames
 from legacy.source.styles import workload_style
 from legacy.source.styles.docstring import MOST_LISTED
@@ -109,7 +110,13 @@ def prove_losses(
             proposals = model.statistics.proposals[number]
             tower = Tower(plan, graph, states, fed, proposals, number, loss.phase, names, examples, loss.further)
             where = f"tower {number}" + (f" in {loss.phase.train_op}" if len(losses) > 1 else "")
-            found[where] = compare_tower(tower, space[loss.function], of_all, others, loss.results)
+            try:
+                found[where] = compare_tower(tower, space[loss.function], of_all, others, loss.results)
+            except (ValueError, tf.errors.OpError) as error:
+                reason = unequal_rows(plan, examples)
+                if reason:
+                    raise Unwritten(reason) from error
+                raise
     return _verdict(found, graph, "the program's own data" if examples else "made-up numbers")
 
 
@@ -180,20 +187,25 @@ def _derives_elu_wrongly(graph: Graph) -> bool:
     return any(is_wrong_derivative_of_elu(graph, name) for name in graph.nodes)
 
 
-def setting_values(plan: Plan, names: Mapping[str, str], given: Mapping[str, str]) -> tuple[Dict[str, Any], List[str]]:
+def setting_values(
+    plan: Plan, names: Mapping[str, str], given: Mapping[str, str], examples: Sequence[Arrays] = ()
+) -> tuple[Dict[str, Any], List[str]]:
     """Finds the values of scalars that were fed.
 
     Args:
       plan: of the lift.
       names: {constant of the text: scalar}.
       given: {scalar: text of its value}, as far as they are known.
+      examples: the program's own batches that the source is proven on, whose other sizes may follow from a scalar, such
+        as the number of graphs that a batch holds; () for made-up numbers.
 
     Returns:
       {constant: value}, of an integer a whole number, and the names of those whose value is assumed.
     """
+    assumed_of = {name: examples[0][name] if examples else usual_setting(plan, name) for name in names.values()}
     integers = {entry.name for entry in plan.inputs + plan.common if "int" in entry.dtype}
     found = {
-        source: float(given[source]) if source in given else usual_setting(plan, source) for source in names.values()
+        source: float(given[source]) if source in given else float(assumed_of[source]) for source in names.values()
     }
     found.update((source, int(found[source])) for source in integers & set(found))
     assumed = [f"{source}={found[source]}" for source in names.values() if source not in given]

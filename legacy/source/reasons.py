@@ -12,7 +12,10 @@ from workloads.support.errors import InputError, is_about_sizes
 from workloads.support.user.user_code import error_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from workloads.lifted.plan import Plan
+    from workloads.program import Arrays
 
 #: What TensorFlow says of an op whose gradient a package outside of it has registered.
 _NO_GRADIENT = re.compile(r"No gradient defined for operation.*\(op type: (\w+)\)")
@@ -56,3 +59,27 @@ def require_float32_losses(plan: Plan) -> None:
         if plan.tensors[name].dtype != "float32":
             reason = f"loss: it is {plan.tensors[name].dtype}, and a workload's is float32"
             raise refusal(plan.name, Unwritten(f"{reason}; --style=standalone may write it"))
+
+
+def unequal_rows(plan: Plan, examples: Sequence[Arrays]) -> str:
+    """Returns why the towers' own batches are no proof of a source, where their inputs have unequal numbers of rows.
+
+    A source has one number of examples, as the rows of nodes and of edges of graphs are not.
+
+    Args:
+      plan: of the lift.
+      examples: each tower's batch; () for made-up numbers.
+
+    Returns:
+      The reason; "" where the numbers are equal.
+    """
+    own = [entry for entry in plan.inputs if entry.kind == "batch" and not entry.sparse]
+    for batch in examples:
+        rows = {entry.name: len(batch[entry.name]) for entry in own}
+        if len(set(rows.values())) > 1:
+            least, most = (choose(rows, key=lambda name: rows[name]) for choose in (min, max))
+            return (
+                f"inputs: a batch has {rows[least]} rows of {least!r} and {rows[most]} of {most!r}, and the sizes in a "
+                "source are those of one number of examples"
+            )
+    return ""

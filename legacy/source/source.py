@@ -192,7 +192,7 @@ def _source_with_fields(program: OldProgram, options: SourceOptions) -> Source:
     initializers, unknown = find_initializers(whole, modelled)
     held = held_scalars(plan, initial) if options.style == "workload" else {}  # a workload has no such variable
     step = recover_step(plan, graph, slot_starts(whole, plan, initial), initializers, held)
-    values, assumed = setting_values(plan, step.model.settings, options.settings)
+    values, assumed = setting_values(plan, step.model.settings, options.settings, options.examples)
     notes = [*notes_on(step.model, assumed), *([step.learning_rate.note] if step.learning_rate.note else [])]
     notes.extend(default_note(modelled, unknown))
     loss = WrittenLoss("tower_loss", plan.phases[0], step.model)
@@ -226,7 +226,7 @@ def _source_with_update(program: OldProgram, options: SourceOptions, reason: Exc
         step = step.with_losses(with_equal_losses(step.losses))
         losses = step.losses
         fed = {name: source for loss in losses for name, source in loss.model.settings.items()}
-        values, assumed = setting_values(plan, fed, options.settings)
+        values, assumed = setting_values(plan, fed, options.settings, options.examples)
         notes = [note for loss in losses for note in notes_on(loss.model, assumed)]
         lines = losses_lines(ImportedStep(losses, []))
         proof = prove_losses(plan, graph, initial, losses, lines, values, options.examples)

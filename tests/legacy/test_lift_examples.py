@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.lift_examples import DataOfProgram, keep_sizes, read_examples
+from legacy.source.source import OldProgram, SourceOptions, source_text
 from tests import old_programs
 from tests.commands import run
 from tests.legacy.rerun.recordings import small_steps, write_recording
@@ -177,3 +178,33 @@ def test_a_source_is_proven_on_batches_of_the_sizes_that_it_has(monkeypatch, len
     data = DataOfProgram("graph.meta", "own.npz", {})
     monkeypatch.setattr(data, "_batches", batches)
     assert [int(batch["words"][0, 0, 0]) for batch in data.examples(plan)] == chosen
+
+
+def test_a_source_is_proven_on_batches_of_one_value_of_each_scalar(monkeypatch):
+    entries = [Input("x", "float32", [2, 3], "batch", 0, ["a", "b"], "x")]
+    entries.append(Input("graphs", "int32", [], "setting", 0, ["graphs:0", "graphs:0"], "graphs"))
+    batches = [{"x": np.full([2, 3], place), "graphs": np.array(count)} for place, count in enumerate((2, 3, 2, 3))]
+    plan = types.SimpleNamespace(inputs=entries, common=[], towers=2, own_batches=4)
+    data = DataOfProgram("graph.meta", "run", {})
+    monkeypatch.setattr(data, "_batches", batches)
+    assert [int(batch["x"][0, 0]) for batch in data.examples(plan)] == [0, 2]
+
+
+def parts_of_examples():
+    """A program of parts that each belong to one of a fed number of examples, which no made-up numbers keep."""
+    x, owner = v1.placeholder(tf.float32, [None, 3], "x"), v1.placeholder(tf.int32, [None], "owner")
+    sums = tf.raw_ops.UnsortedSegmentSum(
+        data=tf.matmul(x, weights()), segment_ids=owner, num_segments=v1.placeholder(tf.int32, [], "count")
+    )
+    return v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.tanh(sums)))
+
+
+def test_a_number_of_the_programs_own_batches_is_assumed_where_a_source_is_proven_on_them(tmp_path):
+    setup = lifted(parts_of_examples, tmp_path)
+    plan = setup.job.workload.plan
+    batch = {"x": np.ones([6, 3], np.float32), "owner": np.array([0, 2, 1, 1, 2, 0], np.int32), "count": np.array(3)}
+    program = OldProgram(plan, setup.job.workload.graph, setup.job.workload.graph, setup.job.workload.values())
+    with pytest.raises(InputError, match="segment_ids"):
+        source_text(program, SourceOptions({"count": "1"}, "workload", "", [batch]))
+    made = source_text(program, SourceOptions({}, "workload", "", [batch]))
+    assert "COUNT = 3" in made.text and any("count=3" in note for note in made.notes)

@@ -1,12 +1,14 @@
 """Reasons why a source is not written."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.python.ops import gen_nn_ops
 
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.reasons import reason_text, refusal, with_both
+from legacy.source.reasons import reason_text, refusal, unequal_rows, with_both
 from tests.legacy.source.test_variants import source
+from workloads.lifted.plan import Input, Plan
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -54,3 +56,14 @@ def test_gradients_with_the_wrong_second_derivative_of_elu_are_named(tmp_path):
 
     with pytest.raises(InputError, match="TensorFlow up to 1.4 derived tf.nn.elu twice by a wrong formula"):
         source(build, tmp_path)
+
+
+@pytest.mark.parametrize("rows, is_equal", [((4, 4), True), ((4, 6), False)])
+def test_batches_of_unequal_numbers_of_rows_are_told(rows, is_equal):
+    entries = [Input(name, "int32", [None], "batch", 9, [name + ":0"], name) for name in ("nodes", "edges")]
+    entries.append(Input("targets", "float32", [1, None], "whole", 0, ["targets:0"], "targets"))
+    plan = Plan("tiny", 1, "name", None, entries, [], [], [], [], {}, {}, {}, [])
+    batch = {name: np.zeros(size) for name, size in zip(("nodes", "edges", "targets"), (*rows, 1))}
+    reason = "" if is_equal else "inputs: a batch has 4 rows of 'nodes' and 6 of 'edges', and the sizes in a source are"
+    assert unequal_rows(plan, [batch]).startswith(reason) and bool(unequal_rows(plan, [batch])) != is_equal
+    assert unequal_rows(plan, []) == ""

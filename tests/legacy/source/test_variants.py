@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -295,6 +296,9 @@ def test_values_of_scalars_are_given_or_assumed_in_their_types():
     values, assumed = setting_values(plan, {name.upper(): name for name in FED}, {"first": "3"})
     assert values == {"FIRST": 3, "KEEP_PROB": 0.5} and assumed == ["keep_prob=0.5"]
     assert isinstance(values["FIRST"], int)
+    batch = {"first": np.array(7, np.int32), "keep_prob": np.array(0.25, np.float32)}
+    values, assumed = setting_values(plan, {name.upper(): name for name in FED}, {"first": "3"}, [batch])
+    assert values == {"FIRST": 3, "KEEP_PROB": 0.25} and assumed == ["keep_prob=0.25"]
 
 
 FED = {"first": "int32", "keep_prob": "float32"}
