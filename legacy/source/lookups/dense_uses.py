@@ -7,22 +7,23 @@ they are those of all rows. Today a sum of rows is added to a dense gradient, wh
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Dict, Tuple
+from typing import TYPE_CHECKING, Dict, Iterator, List, Tuple
 
 import numpy as np
 import tensorflow as tf
 
 from legacy.saved.graph import op_types
 from legacy.source.lookups.variables_taken import forward_of, variable_behind, variables_taken
-from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.graph.edits import GraphCopy
+from workloads.lifted.plan import indices_label
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 from workloads.support.wording import listed
 
 if TYPE_CHECKING:
     from workloads.lifted.plan import Plan
 
-_SUM_OF_ROWS, _JOIN = "UnsortedSegmentSum", "ConcatV2"
+_SUM_OF_ROWS = "UnsortedSegmentSum"
 #: The most weights that a note names.
 MOST_LISTED = 8
 
@@ -39,7 +40,7 @@ def with_rows_of_dense_uses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
     Returns:
       The plan, which names the weights, and the graph; the same ones if there are no such weights.
     """
-    found = _dense_uses(graph)
+    found = _dense_uses(plan, graph)
     if not found:
         return plan, graph
     result = GraphCopy(graph)
@@ -59,21 +60,41 @@ def with_rows_of_dense_uses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
     return dataclasses.replace(plan, about=about), result.graph()
 
 
-def _dense_uses(graph: Graph) -> Dict[Tuple[str, int], int]:
+def _dense_uses(plan: Plan, graph: Graph) -> Dict[Tuple[str, int], int]:
     """Returns {(op, number of an input): rows of the weight there} of the uses whose old gradients are all rows."""
     gradients = in_gradient_graphs(graph.nodes)
     found: Dict[Tuple[str, int], int] = {}
-    for total in (name for name in graph.nodes if graph.type(name) == _SUM_OF_ROWS):
-        values, indices = (graph.inputs(total)[n].node for n in (0, 1))
-        if graph.type(values) != _JOIN or graph.type(indices) != _JOIN:
+    for values, indices in dict.fromkeys([*_summed_rows(graph), *_combined_rows(plan)]):
+        if graph.type(values) not in op_types.JOINS or graph.type(indices) not in op_types.JOINS:
             continue
-        parts = list(zip(graph.inputs(values)[:-1], graph.inputs(indices)[:-1]))
+        parts = list(zip(_joined(graph, values), _joined(graph, indices)))
         of_rows = [value.node for value, rows in parts if graph.type(rows.node) != "Range"]
         looked_up = {name for part in of_rows for name in variables_taken(graph, forward_of(graph, part, gradients))}
         for value, rows in parts:
             if graph.type(rows.node) == "Range" and len(looked_up) == 1:
                 found.update(_uses(graph, forward_of(graph, value.node, gradients), *looked_up))
     return found
+
+
+def _summed_rows(graph: Graph) -> Iterator[Tuple[str, str]]:
+    """Yields the nodes of (rows, their indices) that are made dense."""
+    for total in (name for name in graph.nodes if graph.type(name) == _SUM_OF_ROWS):
+        yield graph.inputs(total)[0].node, graph.inputs(total)[1].node
+
+
+def _combined_rows(plan: Plan) -> Iterator[Tuple[str, str]]:
+    """Yields the nodes of (rows, their indices) of each tower's gradients that an update of rows takes."""
+    for gradients in (tower for phase in plan.phases for tower in phase.gradients):
+        for label, name in gradients.items():
+            indices = gradients.get(indices_label(label))
+            if indices:
+                yield parse_tensor_name(name).node, parse_tensor_name(indices).node
+
+
+def _joined(graph: Graph, name: str) -> List[TensorId]:
+    """Returns what a node joins; up to TensorFlow 0.12 the axis came first."""
+    inputs = graph.inputs(name)
+    return inputs[1:] if graph.type(name) == "Concat" else inputs[:-1]
 
 
 def _uses(graph: Graph, user: str, weight: str) -> Dict[Tuple[str, int], int]:

@@ -5,7 +5,7 @@ import tensorflow as tf
 from tensorflow.python.eager import backprop_util
 
 from legacy.source.lookups.dense_uses import with_rows_of_dense_uses
-from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
+from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, assert_workload_verified, source_of
 from tests.legacy.variants.programs import BATCH, TOWERS, lifted, towers
 
 v1 = tf.compat.v1
@@ -80,3 +80,42 @@ def test_tables_with_one_use_and_gradients_of_today_stay_as_they_are(tmp_path):
         folder.mkdir()
         lift = lifted(language_model(is_tied), folder).job.workload
         assert with_rows_of_dense_uses(lift.plan, lift.graph) == (lift.plan, lift.graph)
+
+
+def joined_by_the_old_op(parts):
+    """The same up to TensorFlow 0.12, whose op takes the axis first."""
+    parts = [as_rows(part) for part in parts if part is not None]
+    values, indices = (
+        tf.raw_ops.Concat(concat_dim=tf.constant(0), values=[getattr(part, kind) for part in parts])
+        for kind in ("values", "indices")
+    )
+    return tf.IndexedSlices(values, indices, parts[0].dense_shape)
+
+
+def trained_by_rows(rule):
+    """A model of one tower whose table gives the logits and is penalized, too, and an optimizer that takes rows."""
+
+    def build():
+        words = v1.placeholder(tf.int32, [None, WORDS], name="words")
+        initializer = v1.random_normal_initializer(seed=1)
+        table = v1.get_variable("net/table", [ROWS, 3], initializer=initializer, use_resource=False)
+        hidden = tf.tanh(tf.reshape(tf.nn.embedding_lookup(table, words[:, :-1]), [-1, 3]))
+        logits = tf.matmul(hidden, table, transpose_b=True)
+        labels = tf.reshape(words[:, 1:], [-1])
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        return rule(0.125).minimize(tf.reduce_mean(losses) + 0.125 * tf.reduce_sum(tf.abs(table)))
+
+    return build
+
+
+@pytest.mark.parametrize("join", [joined, joined_by_the_old_op])
+@pytest.mark.parametrize("rule", [v1.train.GradientDescentOptimizer, v1.train.AdamOptimizer])
+def test_a_table_of_which_an_optimizer_takes_rows_is_looked_up_whole(join, rule, monkeypatch, tmp_path):
+    with monkeypatch.context() as patched:
+        patched.setattr(backprop_util, "AggregateIndexedSlicesGradients", join)
+        setup = lifted(trained_by_rows(rule), tmp_path)
+    source = source_of(setup, "workload")
+    assert "have the old graph's bits" in source.text
+    assert source.text.count(f"tf.range({ROWS})") >= 2
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path)
