@@ -226,17 +226,19 @@ def _function(
     Raises:
       Unwritten: the statements use the number of examples, which no parameter tells.
     """
-    batch_of = ""
+    telling, rows = "", {"": 1}
     if any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression)):
-        rows = [name for tensor, name in parameters.items() if tensor not in weights and inside.has_rows(tensor)]
-        if not rows:
+        rows = {name: inside.rows_per_example(t) for t, name in parameters.items() if t not in weights}
+        telling = min((name for name in rows if rows[name]), key=lambda name: rows[name], default="")
+        if not telling:
             raise Unwritten("model: a loop uses the number of examples, which none of its values tells")
-        batch_of = rows[0]
     kind = cell_kind(inside.operations())
     name = kind + "_step"
     signature = f"({', '.join(parameters.values())})"
     doc = _CELLS[kind] + "; returns the next values of what the loop carries."
-    lines = function_lines(name + signature, doc, statements, inside.shape, parameters, batch_of)
+    lines = function_lines(
+        name + signature, doc, statements, inside.shape, parameters, telling, rows_per_example=rows[telling]
+    )
     text = "\n".join(lines)
     if text not in made:
         free, number = name, 2

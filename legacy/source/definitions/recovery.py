@@ -121,8 +121,12 @@ class Recovery:
 
     def has_rows(self, tensor: str) -> bool:
         """Returns whether a tensor's first dimension is the number of examples."""
+        return self.rows_per_example(tensor) == 1
+
+    def rows_per_example(self, tensor: str) -> int:
+        """Returns how many rows of a tensor each example has, as many as its words; 0 if the number is fixed."""
         sizes = None if tensor.startswith("!") else self._forward.shape_per_example(tensor)
-        return sizes is not None and sizes[:1] == [(1, True)]
+        return sizes[0][0] if sizes and sizes[0][1] else 0
 
     def operations(self) -> list[tf.Operation]:
         """Returns the ops."""

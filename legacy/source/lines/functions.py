@@ -39,6 +39,7 @@ def function_lines(
     parameters: Mapping[str, str],
     batch_from: str = "",
     results: Sequence[str] = (),
+    rows_per_example: int = 1,
 ) -> list[str]:
     """Returns a function's lines.
 
@@ -48,8 +49,9 @@ def function_lines(
       statements: the last one without targets gives the result; others without targets are calls for their effect.
       shape: returns a tensor's static shape, or None.
       parameters: {tensor: name} of the function's parameters.
-      batch_from: text of a tensor whose first dimension is the number of examples.
+      batch_from: text of a tensor whose first dimension tells the number of examples.
       results: tensors that are returned, where the last statement does not give the result.
+      rows_per_example: rows that this tensor has of each example.
 
     Returns:
       The lines.
@@ -63,7 +65,8 @@ def function_lines(
     lines = [*signature_lines(signature), *docstring_lines(docstring)]
     uses_batch = any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression))
     if uses_batch and BATCH_SIZE.text not in given:
-        lines.append(f"    batch_size = int({batch_from}.shape[0])")
+        share = f" // {rows_per_example}" if rows_per_example > 1 else ""
+        lines.append(f"    batch_size = int({batch_from}.shape[0]){share}")
     ends_in_loop = any(run.start + run.length * run.turns >= len(statements) - 1 for run in steps)
     at_once = bool(statements) and not isinstance(statements[-1].expression, Loop) and not ends_in_loop
     if at_once and list(statements[-1].targets) == list(results) and len(results) == 1:

@@ -155,3 +155,22 @@ def test_the_number_of_examples_in_an_iteration_is_not_the_size_of_a_weight():
     with tf.Graph().as_default(), v1.Session() as session:
         expected = session.run(build(tf.constant(x), tf.constant(kernel)))
     assert np.array_equal(value_of(lines, x, kernel), expected)
+
+
+def of_words(x, kernel):
+    """A loop over the letters of all words; each iteration adds numbers of as many rows as there are words."""
+
+    def body(turn, state):
+        rows = tf.stack([tf.shape(x)[0] * TIME, UNITS])
+        return [turn + 1, tf.tanh(tf.matmul(state, kernel)) + tf.ones(rows)]
+
+    words = tf.reshape(x, [-1, UNITS])
+    return tf.reduce_sum(v1.while_loop(lambda turn, _: turn < 3, body, [0, words])[1])
+
+
+def test_rows_of_the_words_of_examples_tell_their_number():
+    lines = written(of_words, {"x": [TIME, UNITS]}, {"kernel": [UNITS, UNITS]})
+    assert [line for line in lines if line.startswith("    batch_size =")][0].endswith(f".shape[0]) // {TIME}")
+    rng = np.random.RandomState(0)
+    x, kernel = (rng.randn(*shape).astype(np.float32) for shape in ((6, TIME, UNITS), (UNITS, UNITS)))
+    assert value_of(lines, x, kernel) == of_words(tf.constant(x), tf.constant(kernel)).numpy()
