@@ -68,7 +68,9 @@ def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tupl
 
 
 def _are_rows(context: Context, gradient: TensorId, used: TensorId, of_variable: Sequence[int | None] | None) -> bool:
-    """Returns whether a gradient is one of rows of a variable: it has another number of them.
+    """Returns whether a gradient is one of rows of a variable: of another number, or added to rows on the way.
+
+    An Adam of rows of TensorFlow 0.12 adds them to rows of its moments; later ones add up equal rows first.
 
     Args:
       context: the subgraph that a step runs.
@@ -79,11 +81,12 @@ def _are_rows(context: Context, gradient: TensorId, used: TensorId, of_variable:
     shape = context.imported.shape(*gradient)
     if not shape or not of_variable or len(shape) != len(of_variable):
         return False
-    if shape[0] is not None:
-        return shape[0] != of_variable[0]
+    if shape[0] is not None and shape[0] != of_variable[0]:
+        return True
     before = context.graph.ancestors([used.node], controls=False)
     behind = context.graph.descendants([gradient.node], controls=False)
-    return any(context.graph.type(name) == "UnsortedSegmentSum" for name in before & behind - {gradient.node})
+    types = [context.graph.type(name) for name in before & behind - {gradient.node}]
+    return any(kind in ("UnsortedSegmentSum", "ScatterAdd", "ResourceScatterAdd") for kind in types)
 
 
 def _is_mean_of_one(context: Context, target: TensorId) -> bool:

@@ -148,3 +148,32 @@ def test_noise_in_the_loss_of_one_tower_is_each_replicas_own(tmp_path):
 
     plan = lifted(build, tmp_path).job.workload.plan
     assert len(plan.noise) == 1 and plan.common_noise == []
+
+
+def adam_of_rows_of_012(table, rows):
+    """The Adam of rows of TensorFlow 0.12, which adds rows to its moments as they are."""
+    added = []
+    for name, values in (("m", rows.values), ("v", rows.values * rows.values)):
+        zeros = v1.zeros_initializer()
+        moment = v1.get_variable(f"table/{name}", [5, 3], initializer=zeros, trainable=False, use_resource=False)
+        kept = v1.assign(moment, moment * 0.5, use_locking=True)
+        added.append(tf.raw_ops.ScatterAdd(ref=kept, indices=rows.indices, updates=values * 0.5))
+    return tf.group(v1.assign_sub(table, added[0] * 0.125 / (tf.sqrt(added[1]) + 0.5)), *added)
+
+
+@pytest.mark.parametrize("examples", [None, 5])  # as many as the table has rows
+@pytest.mark.parametrize("reduce", [tf.reduce_mean, tf.reduce_sum])
+def test_rows_that_are_added_to_moments_are_joined(reduce, examples, tmp_path):
+    def build():
+        words = v1.placeholder(tf.int32, [examples], "words")
+        target = v1.placeholder(tf.float32, [examples, 2], "target")
+        table = v1.get_variable("table", [5, 3], initializer=v1.glorot_uniform_initializer(seed=2), use_resource=False)
+        loss = reduce(tf.reduce_sum((tf.matmul(tf.gather(table, words), weights()) - target) ** 2, 1))
+        (rows,) = tf.gradients(loss, [table])
+        return adam_of_rows_of_012(table, rows)
+
+    setup = lifted(build, tmp_path)
+    combined = setup.job.workload.plan.phases[0].combine
+    assert {one.kind for one in combined if one.weight.startswith("table")} == {"concat"}
+    assert_same(setup)
+    assert_same(dataclasses.replace(setup_of(str(tmp_path / "lifted"), replicas=3), replicated=True))
