@@ -163,12 +163,30 @@ def _raw_gradient(context: Context, tower: dict[str, str], label: str, tensor: T
     if found is None or not dense:
         return found
     # An IndexedSlices that was made dense has another number of rows than its variable.
-    of_variable = context.state.variables[label].shape
-    for one in (found, parse_tensor_name(made_dense(context.graph, found.name))):
+    of_variable, as_dense = (
+        context.state.variables[label].shape,
+        parse_tensor_name(made_dense(context.graph, found.name)),
+    )
+    for one in (found, as_dense):
         shape = context.imported.shape(*one)
-        if shape is None or list(shape) == of_variable:
+        # The gradient of a weight behind a flattened batch has a number of rows that TensorFlow does not tell.
+        is_open = shape is not None and _agree(shape, of_variable) and not _is_made_dense(context, tensor, found)
+        if shape is None or list(shape) == of_variable or is_open:
             return one
     return None
+
+
+def _is_made_dense(context: Context, tensor: TensorId, found: TensorId) -> bool:
+    """Whether rows are added up to a dense gradient, before they are changed or after it."""
+    between = context.graph.ancestors([tensor.node], stop=[found.node], controls=False)
+    return any(context.graph.type(name) == "UnsortedSegmentSum" for name in between)
+
+
+def _agree(shape: Sequence[int | None], other: Sequence[int | None]) -> bool:
+    """Whether two shapes have one rank, and equal sizes where both are known."""
+    return len(shape) == len(other) and all(
+        first == second or None in (first, second) for first, second in zip(shape, other)
+    )
 
 
 def nearest_derivative(graph: Graph, tensor: TensorId, is_candidate: Callable[[str, int], bool]) -> TensorId | None:

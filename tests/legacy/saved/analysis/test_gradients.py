@@ -111,12 +111,12 @@ def test_a_gradient_of_another_shape_than_its_dense_variable_is_not_the_raw_one(
     assert gradients.raw_gradients(context, of_towers)[0] == {}
 
 
-def clipped_rows(clip):
+def clipped_rows(clip, count=4):
     """Towers that look rows up, and make the clipped gradient of the table dense."""
 
     def build():
         w = tf.raw_ops.VariableV2(shape=[5, 2], dtype=tf.float32, name="w")
-        halves = tf.split(v1.placeholder(tf.int32, [4], name="rows"), 2)
+        halves = tf.split(v1.placeholder(tf.int32, [count], name="rows"), 2)
         clipped = []
         for tower in range(2):
             with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
@@ -131,8 +131,27 @@ def clipped_rows(clip):
 def test_rows_that_are_made_dense_before_they_are_clipped_are_the_raw_gradient():
     _, of_towers, raw = probed(clipped_rows(lambda rows: tf.clip_by_norm(tf.convert_to_tensor(rows), 1.0)))
     assert [tower["w"].rpartition("/")[2] for tower in raw] == ["UnsortedSegmentSum:0"] * 2 and raw != of_towers
-    _, _, raw = probed(clipped_rows(lambda rows: tf.convert_to_tensor(tf.clip_by_norm(rows, 1.0))))
-    assert raw == [{}, {}]  # what is made dense is clipped
+    for count in (4, None):
+        _, _, raw = probed(clipped_rows(lambda rows: tf.convert_to_tensor(tf.clip_by_norm(rows, 1.0)), count))
+        assert raw == [{}, {}]  # what is made dense is clipped
+
+
+def test_a_clipped_gradient_whose_number_of_rows_the_graph_leaves_open_is_behind_the_raw_one():
+    """As of a weight behind images that are flattened by their sizes."""
+
+    def build():
+        w = tf.raw_ops.VariableV2(shape=[3, 2], dtype=tf.float32, name="w")
+        clipped = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                product = tf.raw_ops.MatMul(a=v1.placeholder(tf.float32, [4, None], name="x"), b=w)
+                found = tf.gradients(tf.reduce_sum(product * product, name="loss"), [w])[0]
+                clipped.append(tf.clip_by_value(found, -1.0, 1.0))
+        delta = tf.add_n(clipped, name="total")
+        tf.raw_ops.ApplyGradientDescent(var=w, alpha=0.5, delta=delta, name="train")
+
+    _, of_towers, raw = probed(build)
+    assert [list(tower) for tower in raw] == [["w"], ["w"]] and raw != of_towers
 
 
 def test_rows_of_one_tower_are_concatenated_and_never_added():
