@@ -170,7 +170,8 @@ def _raw_gradient(context: Context, tower: dict[str, str], label: str, tensor: T
     for one in (found, as_dense):
         shape = context.imported.shape(*one)
         # The gradient of a weight behind a flattened batch has a number of rows that TensorFlow does not tell.
-        is_open = shape is not None and _agree(shape, of_variable) and not _is_made_dense(context, tensor, found)
+        is_open = shape is not None and of_variable is not None and _agree(shape, of_variable)
+        is_open = is_open and not _is_made_dense(context, tensor, found)
         if shape is None or list(shape) == of_variable or is_open:
             return one
     return None
@@ -183,7 +184,7 @@ def _is_made_dense(context: Context, tensor: TensorId, found: TensorId) -> bool:
 
 
 def _agree(shape: Sequence[int | None], other: Sequence[int | None]) -> bool:
-    """Whether two shapes have one rank, and equal sizes where both are known."""
+    """Whether a shape may be another one: sizes that are known are equal."""
     return len(shape) == len(other) and all(
         first == second or None in (first, second) for first, second in zip(shape, other)
     )
