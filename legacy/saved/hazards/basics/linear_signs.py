@@ -5,6 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.folding.decided import COMPARISONS
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import source_of_elements
@@ -75,7 +76,10 @@ def _weighted_values(whole: WholeGraph, total: str, divisor: str) -> list[str]:
 
 
 def _is_count(whole: WholeGraph, name: str) -> bool:
-    """Whether a node adds up zeros and ones, or other constants that are not negative, as `tf.losses` counts losses."""
+    """Whether a node adds up zeros and ones, or other constants that are not negative, as `tf.losses` counts losses.
+
+    Zeros and ones may be answers of a comparison, as of labels, and a count of them at least 1.
+    """
     graph, todo, has_sum = whole.graph, [name], False
     while todo:
         node = todo.pop()
@@ -83,9 +87,9 @@ def _is_count(whole: WholeGraph, name: str) -> bool:
         has_sum |= kind == "Sum"
         if kind in (*COPIES, "Sum") and inputs:
             todo.append(inputs[0])
-        elif kind in _VALUES:
-            todo += inputs[_VALUES[kind] :]
-        elif kind not in ("ZerosLike", "OnesLike"):
+        elif kind in _VALUES or kind == "Maximum":
+            todo += inputs[_VALUES.get(kind, 0) :]
+        elif kind not in ("ZerosLike", "OnesLike", *COMPARISONS):
             numbers = constant_array(graph, node)
             if numbers is None or not (numbers >= 0).all():
                 return False

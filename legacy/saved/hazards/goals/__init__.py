@@ -4,12 +4,18 @@ Here: checks of one loss and what it is given. Not here: signs that hold for all
 Start with `volumes.py`."""
 
 from legacy.saved.hazards.goals import (
+    class_weights,
+    easiest,
     farthest_rows,
     logits_for_labels,
+    logs_of_means,
     mixed_shares,
     nearest_codes,
+    noisy_targets,
+    other_tables,
     overlaps_of_boxes,
     partners,
+    ranges,
     squares_of_means,
     told_apart,
     unused_changes,
@@ -28,6 +34,14 @@ GRAPH_CHECKS = (
     farthest_rows.farthest_rows,
     squares_of_means.squares_of_mean_errors,
     nearest_codes.codes_without_gradient,
+    ranges.targets_out_of_reach,
+    ranges.examples_of_another_range,
+    logs_of_means.logs_of_mean_probabilities,
+    easiest.easiest_pairs,
+    easiest.easiest_negatives,
+    class_weights.reversed_class_weights,
+    noisy_targets.noisy_targets,
+    other_tables.tables_of_other_numbers,
 )
 
 #: Checks that need an analysis.

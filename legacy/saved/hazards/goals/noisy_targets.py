@@ -1,0 +1,92 @@
+"""Hazard of a denoising loss whose target is the noisy example that the network gets, and not the clean one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.folding.decided import COMPARISONS
+from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies
+from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import linear_source
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from workloads.lifted.graph import TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+#: Ops by which noise is added to values, or by which a mask takes some of them away.
+_CHANGES = ("Add", "AddV2", "Sub", "Mul", "Select", "SelectV2", "Maximum", "Minimum", "ClipByValue", "Identity")
+_DECISIONS = (*COMPARISONS, "Floor")
+_NORMAL = ("RandomStandardNormal", "TruncatedNormal")
+_DRAWS = (*_NORMAL, "RandomUniform")
+#: An array of fewer random numbers may be one for each channel, and is no noise of each element.
+LEAST_NUMBERS = 8
+
+
+def noisy_targets(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds errors of results from the noisy data of which they are computed; one hazard for all.
+
+    Noise is normal numbers that are added, or a random mask, each of its own for all elements. Uniform numbers that are
+    added to whole numbers may spread them on purpose.
+    """
+    for name, result, target in _compared(whole):
+        noisy = source_of_elements(whole.graph, target).node
+        if noisy in made_by_weights(whole) or noisy not in whole.data or result.node not in made_by_weights(whole):
+            continue
+        draw = _noise(whole, noisy)
+        if draw and noisy in whole.graph.ancestors([result.node], controls=False):
+            yield Hazard(
+                "TARGET_IS_NOISY",
+                name,
+                f"{name} compares {result.node} with {noisy}, data that {draw} has made noisy, and of which the "
+                "network computes it: it is trained to give the noise back, and the clean data are in no loss",
+                "compare with the data before the noise; for parity keep it",
+            )
+            return
+
+
+def _compared(whole: WholeGraph) -> Iterator[tuple[str, TensorId, TensorId]]:
+    """Yields (op, result, target) of differences and of cross entropies of a sigmoid."""
+    graph = whole.graph
+    for name in [name for name in whole.minimized_ops("Sub", "SquaredDifference") if not is_gradient_op(name)]:
+        first, second = graph.inputs(name)[:2]
+        yield name, first, second
+        yield name, second, first
+    for entropy in [entropy for entropy in cross_entropies(whole) if entropy.is_sigmoid]:
+        yield entropy.op, entropy.logits, entropy.labels
+
+
+def _noise(whole: WholeGraph, name: str) -> str:
+    """The random op by which each element of data is changed; "" of data that none changes so."""
+    graph, todo, seen = whole.graph, [name], {name}
+    while todo:
+        node = todo.pop()
+        for tensor in graph.inputs(node) if graph.type(node) in _CHANGES else []:
+            before = source_of_elements(graph, tensor).node
+            drawn = _drawn(whole, before)
+            if drawn:
+                return drawn
+            if before not in seen and before in whole.data:
+                seen.add(before)
+                todo.append(before)
+    return ""
+
+
+def _drawn(whole: WholeGraph, name: str) -> str:
+    """The random op of noise, or of the mask, that a node is; "" of any other node."""
+    graph = whole.graph
+    name = linear_source(whole, name)[0]
+    kinds: tuple[str, ...] = _NORMAL
+    if graph.type(name) in _DECISIONS:
+        kinds = _DRAWS
+        sides = [linear_source(whole, tensor.node)[0] for tensor in graph.inputs(name)]
+        sides += [
+            tensor.node for side in sides if graph.type(side) in ("Add", "AddV2") for tensor in graph.inputs(side)
+        ]
+        sides = [linear_source(whole, side)[0] for side in sides]
+        name = next((side for side in sides if graph.type(side) in kinds), "")
+    if not name or graph.type(name) not in kinds:
+        return ""
+    shape = constant_array(graph, graph.inputs(name)[0].node)
+    return name if shape is None or shape.prod() >= LEAST_NUMBERS else ""

@@ -1,0 +1,57 @@
+"""Denoising losses whose target is clean, or the noisy input itself."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.hazards.goals.noisy_targets import noisy_targets
+from tests.legacy.saved.hazards import minimized
+
+
+def normal(x):
+    return x + tf.random.normal(tf.shape(x), stddev=0.1)
+
+
+def masked(x):
+    return x * tf.cast(tf.random.uniform(tf.shape(x)) > 0.3, tf.float32)
+
+
+def dropped(x):
+    return tf.nn.dropout(x, rate=0.3)
+
+
+def brighter(x):
+    return x + 0.1 * tf.random.normal([])
+
+
+def spread(x):
+    return (x + tf.random.uniform(tf.shape(x))) / 256.0
+
+
+@pytest.mark.parametrize(
+    "change, is_clean, count",
+    [
+        (normal, False, 1),
+        (masked, False, 1),
+        (dropped, False, 1),
+        (normal, True, 0),
+        (masked, True, 0),
+        (brighter, False, 0),  # an augmentation, by one number
+        (spread, False, 0),  # whole numbers that are made continuous
+    ],
+)
+def test_a_target_that_is_the_noisy_input_is_named(change, is_clean, count):
+    def loss():
+        x = minimized.fed("x", 8, 4)
+        noisy = change(x)
+        result = noisy @ minimized.variable("w", 4, 4)
+        return tf.reduce_mean(tf.math.squared_difference(result, x if is_clean else noisy))
+
+    assert minimized.found(noisy_targets, loss) == ["TARGET_IS_NOISY"] * count
+
+
+def test_noise_that_the_network_does_not_read_is_no_such_target():
+    def loss():
+        x = minimized.fed("x", 8, 4)
+        return tf.reduce_mean(tf.math.squared_difference(x @ minimized.variable("w", 4, 4), normal(x)))
+
+    assert minimized.found(noisy_targets, loss) == []
