@@ -5,6 +5,7 @@ May import the basics of hazards and facts; the search of hazards imports this f
 
 from legacy.saved.hazards.lengths import (
     causal_convolutions,
+    cell_states,
     convolutions,
     counted_padding,
     full_masks,
@@ -13,6 +14,7 @@ from legacy.saved.hazards.lengths import (
     other_lengths,
     pixels,
     time_major,
+    turned_outputs,
     unrolled_words,
 )
 
@@ -32,6 +34,8 @@ GRAPH_CHECKS = (
     kept_labels.losses_of_one_label,
     pixels.pixels_read,
     unrolled_words.targets_read_at_once,
+    cell_states.memories_for_outputs,
+    turned_outputs.outputs_not_turned_back,
 )
 
 #: Checks that need an analysis.
