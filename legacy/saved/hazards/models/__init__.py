@@ -23,6 +23,7 @@ from legacy.saved.hazards.models import (
     sums_over_examples,
     unused_dropout,
 )
+from legacy.saved.hazards.models.axes import pooled_channels, units_for_examples
 from legacy.saved.hazards.models.classes import margins_that_help
 from legacy.saved.hazards.models.shares import along_queries, over_joined_positions, scaled_up
 
@@ -56,11 +57,14 @@ GRAPH_CHECKS = (
     cosines.weights_normalized_along_classes,
     cosines.minimized_cosines,
     cosines.compared_with_themselves,
+    units_for_examples.means_over_units,
+    noise.noise_of_one_sign,
 )
 
 #: Checks that need an analysis.
 ANALYSIS_CHECKS = (
     moments.moments_of_parts,
+    pooled_channels.pooled_over_channels,
     single_classes.softmax_of_one,
     linear_layers.layers_without_activation,
     noise.noise_of_one_example,

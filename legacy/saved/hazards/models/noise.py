@@ -1,4 +1,4 @@
-"""Hazards of noise: Gumbel noise without its sign, one draw for all examples."""
+"""Hazards of noise: Gumbel noise without its sign, one draw for all examples, noise that is never negative."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_weights import linear_source
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 
@@ -121,3 +123,32 @@ def _is_deviation(whole: WholeGraph, name: str) -> bool:
         name = others[0]
     is_positive = graph.type(name) in ("Exp", "Sqrt", "Softplus")
     return is_positive and name in whole.data and bool(graph.ancestors([name], controls=False) & whole.trainable)
+
+
+def noise_of_one_sign(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds m + s * u of a mean, a deviation and uniform numbers that are never negative; one hazard for all."""
+    graph = whole.graph
+    for name in [name for name in whole.minimized_ops("Mul") if not is_gradient_op(name)]:
+        for noise, deviation in zip(graph.inputs(name), reversed(graph.inputs(name))):
+            drawn, factor, offset = linear_source(whole, noise.node)
+            low = offset + min(factor, 0.0)
+            if graph.type(drawn) != "RandomUniform" or low < 0 or not _is_deviation(whole, deviation.node):
+                continue
+            if any(_is_mean_plus(whole, use.node, name) for use in graph.users(name)):
+                yield Hazard(
+                    "NOISE_NEVER_NEGATIVE",
+                    name,
+                    f"{name} multiplies the deviations {deviation.node} by {noise.node}, uniform numbers from {low:g} "
+                    f"to {offset + max(factor, 0.0):g}, and is added to a mean: samples are never below it, where the "
+                    "noise of a code is normal, of both signs",
+                    "draw normal numbers; for parity keep it",
+                )
+                return
+
+
+def _is_mean_plus(whole: WholeGraph, name: str, noise: str) -> bool:
+    """Whether a forward op adds noise to what weights make of data."""
+    if is_gradient_op(name) or whole.graph.type(name) not in op_types.ADDITIONS or name not in whole.minimized:
+        return False
+    others = [tensor.node for tensor in whole.graph.inputs(name) if tensor.node != noise]
+    return len(others) == 1 and others[0] in made_by_weights(whole) and others[0] in whole.data

@@ -5,8 +5,9 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.noise import gumbel_noise, noise_of_one_example
+from legacy.saved.hazards.models.noise import gumbel_noise, noise_of_one_example, noise_of_one_sign
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards import minimized
 from workloads.lifted.graph import Graph
 
 v1 = tf.compat.v1
@@ -82,3 +83,28 @@ def test_an_analysis_that_takes_a_branch_and_products_of_constants_are_no_noise(
     graph = saved(Graph(graph.as_graph_def(add_shapes=True)), trainable_variables=["w"])
     analysis = analyse_graph(graph, "small", feed={"training": "true"})
     assert list(noise_of_one_example(WholeGraph(graph, analysis), analysis)) == []
+
+
+def coded(noise, deviation=tf.exp, of_mean=True):
+    def loss():
+        x = minimized.fed("x", 8, 4)
+        mean, scale = x @ minimized.variable("m", 4, 3), deviation(0.5 * (x @ minimized.variable("s", 4, 3)))
+        code = (mean if of_mean else 0.0) + scale * noise(tf.shape(mean))
+        return tf.reduce_mean(tf.square(code)) + tf.reduce_mean(tf.square(mean))
+
+    return loss
+
+
+@pytest.mark.parametrize(
+    "noise, deviation, of_mean, count",
+    [
+        (tf.random.uniform, tf.exp, True, 1),
+        (lambda shape: 2.0 * tf.random.uniform(shape) + 0.5, tf.nn.softplus, True, 1),
+        (tf.random.normal, tf.exp, True, 0),
+        (lambda shape: tf.random.uniform(shape, -1.0, 1.0), tf.exp, True, 0),
+        (tf.random.uniform, tf.identity, True, 0),  # a share of a layer's result, of either sign
+        (tf.random.uniform, tf.exp, False, 0),  # a scale that is drawn
+    ],
+)
+def test_noise_of_a_code_that_is_never_negative_is_named(noise, deviation, of_mean, count):
+    assert minimized.found(noise_of_one_sign, coded(noise, deviation, of_mean)) == ["NOISE_NEVER_NEGATIVE"] * count

@@ -1,0 +1,72 @@
+"""Hazard of global pooling that runs along the channels of images, and leaves one of their dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.elements import hands_elements_on
+from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+#: {axes: the dimension of [examples, height, width, channels] that a pooling along them leaves}.
+_LEFT: dict[tuple[int, ...], str] = {(2, 3): "height", (1, 3): "width"}
+_LAYERS = (
+    *("Add", "AddV2", "BiasAdd", "Elu", "Identity", "LeakyRelu", "Maximum", "MaxPool", "AvgPool", "Mul", "Relu"),
+    *("Relu6", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "Sub"),
+)
+
+
+def pooled_over_channels(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
+    """Finds means, or maxima, of what a convolution makes along its channels and one dimension; one hazard for all.
+
+    Only those that a dense layer takes: a map of attention has a mean over the channels alone.
+    """
+    graph, imported = found.cut.graph, found.context.imported
+    for name in [name for name in whole.minimized_ops("Mean", "Max") if name in graph.nodes]:
+        source, order = graph.inputs(name)[:2]
+        axes, shape = imported.constant(*order), imported.shape(*source)
+        if is_gradient_op(name) or axes is None or shape is None or len(shape) != 4:
+            continue
+        left = _LEFT.get(tuple(sorted(int(axis) % 4 for axis in np.ravel(axes))), "")
+        if left and _is_of_convolution(graph, source.node) and _enters_dense_layer(graph, name):
+            listed = ", ".join(str(int(axis)) for axis in np.ravel(axes))
+            yield Hazard(
+                "POOLED_OVER_CHANNELS",
+                name,
+                f"{name} pools {source.node}, the results of a convolution in NHWC, along axes {listed}, the channels "
+                f"among them: the dense layer behind it gets one number for each place along the {left}",
+                "pool along axes 1, 2; for parity keep it",
+            )
+            return
+
+
+def _is_of_convolution(graph: Graph, name: str) -> bool:
+    """Whether the nearest convolutions before a node are in NHWC."""
+    todo, seen, formats = [name], {name}, set()
+    while todo:
+        node = todo.pop()
+        if graph.type(node) == "Conv2D":
+            formats.add(graph.nodes[node].attr["data_format"].s)
+        elif graph.type(node) in _LAYERS:
+            before = {tensor.node for tensor in graph.inputs(node)} - seen
+            seen |= before
+            todo += before
+    return bool(formats) and formats <= {b"NHWC", b""}
+
+
+def _enters_dense_layer(graph: Graph, name: str) -> bool:
+    """Whether a matrix multiplies what a node gives, perhaps in another shape."""
+    todo, seen = [name], {name}
+    while todo:
+        for use in [use for use in graph.users(todo.pop()) if use.position == 0 and not is_gradient_op(use.node)]:
+            if graph.type(use.node) == "MatMul":
+                return True
+            if hands_elements_on(graph, use.node) and use.node not in seen:
+                seen.add(use.node)
+                todo.append(use.node)
+    return False

@@ -1,0 +1,38 @@
+"""Sparsity of the units of a layer: a mean over the examples, and one over the units."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.hazards.models.axes.units_for_examples import means_over_units
+from tests.legacy.saved.hazards import minimized
+
+
+def sparse(axis, penalty):
+    def loss():
+        hidden = tf.sigmoid(minimized.fed("x", 6, 4) @ minimized.variable("w", 4, 3))
+        return tf.reduce_mean(tf.square(hidden)) + tf.reduce_sum(penalty(tf.reduce_mean(hidden, axis)))
+
+    return loss
+
+
+def divergence(mean, rho=0.05):
+    return rho * tf.math.log(rho / mean) + (1.0 - rho) * tf.math.log((1.0 - rho) / (1.0 - mean))
+
+
+def of_logarithms(mean, rho=0.05):
+    return -rho * tf.math.log(mean + 1e-8) - (1.0 - rho) * tf.math.log(1.0 - mean + 1e-8)
+
+
+@pytest.mark.parametrize(
+    "axis, penalty, count",
+    [
+        (1, divergence, 1),
+        (-1, of_logarithms, 1),
+        (0, divergence, 0),
+        (0, of_logarithms, 0),
+        (1, tf.square, 0),
+        (1, tf.math.log, 0),
+    ],
+)
+def test_a_divergence_of_the_mean_over_units_is_named(axis, penalty, count):
+    assert minimized.found(means_over_units, sparse(axis, penalty)) == ["SPARSITY_OF_EXAMPLES"] * count
