@@ -3,7 +3,7 @@
 Here: checks of terms that are made of weights alone. Not here: terms of data (`losses`), decay in an update
 (`updates`). Start with `terms.py`, then `counts.py`."""
 
-from legacy.saved.hazards.penalties import nested, repeated, signs, zeros
+from legacy.saved.hazards.penalties import magnitudes, nested, repeated, signs, zeros
 
 #: Checks of the graph alone, in the order of the page; `counts.regularization` uses an analysis where there is one.
 GRAPH_CHECKS = (
@@ -12,4 +12,5 @@ GRAPH_CHECKS = (
     repeated.squared_twice,
     signs.subtracted_penalties,
     signs.penalties_of_untrained,
+    magnitudes.sums_of_weights,
 )

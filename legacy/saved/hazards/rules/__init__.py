@@ -3,7 +3,7 @@
 Here: checks of what a rule computes from gradients and weights. Not here: optimizers' constants, in `updates`.
 Start with `trust_ratios.py`."""
 
-from legacy.saved.hazards.rules import inner_steps, power_iterations, second_moments, trust_ratios
+from legacy.saved.hazards.rules import attacks, inner_steps, power_iterations, second_moments, trust_ratios
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -11,4 +11,5 @@ GRAPH_CHECKS = (
     second_moments.averages_without_root,
     inner_steps.inner_steps_upwards,
     power_iterations.iterations_that_begin_anew,
+    attacks.attacks_that_help,
 )

@@ -44,6 +44,7 @@ GRAPH_CHECKS = (
     constants.growing_learning_rates,
     constants.negative_learning_rates,
     rates_by_step.rates_that_turn,
+    rates_by_step.rates_that_vanish,
     rates_by_step.intervals_of_no_step,
     momenta.momentum_twice,
     momenta.momenta_of_towers,

@@ -19,6 +19,10 @@ STEPS = (0, 10, 100, 1000, 10**4, 10**5, 10**6, 10**7, 10**8)
 GROWTH = 5.0
 #: The factor between steps at which a rate is looked for that is nearly 0, and the part of the first rate that is.
 FINE, NEARLY_ZERO = 1.1, 0.01
+#: The first steps that shrink a rate, the largest factor of each that is reported, and how much they may differ.
+SHRINKING, LARGEST_FACTOR, SAME_FACTOR = 12, 0.965, 1e-3
+#: The part of a rate that is as good as nothing.
+NEARLY_NOTHING = 1e-6
 
 
 def rates_that_turn(whole: WholeGraph) -> Iterator[Hazard]:
@@ -49,6 +53,27 @@ def rates_that_turn(whole: WholeGraph) -> Iterator[Hazard]:
                 f"the learning rate {taken.node} rises with {counter} without a bound: it is {numbers[0]:.4g} at step "
                 f"{STEPS[-3]} and {numbers[1]:.4g} at step {STEPS[-2]}: are the branches of a warmup exchanged?",
                 "the rising branch before the boundary; for parity keep it",
+            )
+            return
+
+
+def rates_that_vanish(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds rates that each of the first steps multiplies by one factor, so that nothing is left soon; one for all."""
+    for taken in _rates(whole):
+        counter = _counter(whole, taken.node)
+        values = [] if counter is None else [_value(whole, taken, counter, step) for step in range(SHRINKING + 1)]
+        numbers = [value for value in values if value is not None and value > 0]
+        if len(numbers) <= SHRINKING:
+            continue
+        factors = [after / before for before, after in zip(numbers, numbers[1:])]
+        if max(factors) < LARGEST_FACTOR and max(factors) - min(factors) < SAME_FACTOR:
+            steps = math.ceil(math.log(NEARLY_NOTHING, factors[0]))
+            yield Hazard(
+                "LEARNING_RATE_VANISHES",
+                taken.node,
+                f"each step multiplies the learning rate {taken.node} by {factors[0]:.3g}: from step {steps} of "
+                f"{counter} on it is less than a millionth of its first value, and nothing trains; were epochs meant?",
+                "decay_steps of an epoch or more; for parity keep it",
             )
             return
 

@@ -4,13 +4,13 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.updates.rates_by_step import intervals_of_no_step, rates_that_turn
+from legacy.saved.hazards.updates.rates_by_step import intervals_of_no_step, rates_that_turn, rates_that_vanish
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
 
 
-def found(rate):
+def found(rate, check=rates_that_turn):
     def build():
         w = v1.get_variable("w", [4, 3], use_resource=False)
         step = v1.train.get_or_create_global_step()
@@ -20,7 +20,7 @@ def found(rate):
 
     whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
     whole.members = whole.graph.ancestors(["train"])
-    return [(hazard.id, hazard.description) for hazard in rates_that_turn(whole)]
+    return [(hazard.id, hazard.description) for hazard in check(whole)]
 
 
 def test_a_linear_decay_without_an_end_is_named_with_its_step():
@@ -112,3 +112,18 @@ def test_a_power_that_falls_to_zero_where_the_program_ends_is_no_growth(power):
 def test_a_rate_that_falls_a_little_before_it_grows_is_named():
     rates = found(lambda step, number: 0.5 * tf.square(1.0 - number / 3000.0) + 0.25)
     assert [name for name, _ in rates] == ["LEARNING_RATE_GROWS"]
+
+
+@pytest.mark.parametrize(
+    "rate, count",
+    [
+        (lambda step, number: v1.train.exponential_decay(0.1, step, 1, 0.5, staircase=True), 1),
+        (lambda step, number: v1.train.exponential_decay(0.1, step, 1, 0.96), 1),
+        (lambda step, number: v1.train.exponential_decay(0.1, step, 100, 0.1), 0),
+        (lambda step, number: v1.train.exponential_decay(0.1, step, 20, 0.5, staircase=True), 0),
+        (lambda step, number: 0.1 / (1.0 + number), 0),
+        (lambda step, number: v1.train.polynomial_decay(0.1, step, 50, 0.0), 0),
+    ],
+)
+def test_a_rate_that_each_step_shrinks_by_a_factor_is_named(rate, count):
+    assert [name for name, _ in found(rate, rates_that_vanish)] == ["LEARNING_RATE_VANISHES"] * count
