@@ -4,6 +4,7 @@ Here: checks of one loss and what it is given. Not here: signs that hold for all
 Start with `volumes.py`."""
 
 from legacy.saved.hazards.goals import (
+    bounded_critics,
     class_weights,
     easiest,
     farthest_rows,
@@ -16,6 +17,7 @@ from legacy.saved.hazards.goals import (
     overlaps_of_boxes,
     partners,
     ranges,
+    similarities,
     squares_of_means,
     told_apart,
     unused_changes,
@@ -42,6 +44,8 @@ GRAPH_CHECKS = (
     class_weights.reversed_class_weights,
     noisy_targets.noisy_targets,
     other_tables.tables_of_other_numbers,
+    similarities.minimized_similarities,
+    bounded_critics.bounded_critics,
 )
 
 #: Checks that need an analysis.

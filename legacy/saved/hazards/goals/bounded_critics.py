@@ -1,0 +1,37 @@
+"""Hazard of a Wasserstein critic that ends in a sigmoid, whose difference of means is then no distance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.directions import minimized_targets
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.variable_reads import variables_behind
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+_BOUNDED = ("Sigmoid", "Tanh")
+
+
+def bounded_critics(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds mean(sigmoid(d(x))) - mean(sigmoid(d(g(z)))) of one critic d and its own loss; one hazard for all."""
+    graph = whole.graph
+    for target in minimized_targets(whole):
+        signs = {name: sign for name, sign in linear_signs(whole, target).items() if graph.type(name) in _BOUNDED}
+        raised = [name for name, sign in signs.items() if sign < 0 and not is_gradient_op(name)]
+        for name in [name for name, sign in signs.items() if sign > 0 and name in made_by_weights(whole)]:
+            own = variables_behind(graph, name) & whole.trainable
+            for other in raised:
+                its = variables_behind(graph, other) & whole.trainable
+                if its and (its < own or own < its):
+                    yield Hazard(
+                        "CRITIC_BOUNDED",
+                        other,
+                        f"a loss is the difference of the means of {name} and {other}, results of one critic between "
+                        f"{'0' if graph.type(other) == 'Sigmoid' else '-1'} and 1: it ends, and its gradient with it, "
+                        "where the critic tells all examples apart",
+                        "a critic without an activation of its last layer; for parity keep it",
+                    )
+                    return
