@@ -5,6 +5,7 @@ Start with `policies.py`."""
 
 from legacy.saved.hazards.reinforcement import (
     clipped_ratios,
+    ends,
     maxima_of_batches,
     minimized_values,
     noise_of_policies,
@@ -24,6 +25,7 @@ GRAPH_CHECKS = (
     noise_of_policies.minimized_noise,
     normal_entropies.minimized_normal_entropies,
     minimized_values.minimized_values,
+    ends.values_of_ended_episodes,
 )
 #: Checks that need an analysis.
 ANALYSIS_CHECKS = (maxima_of_batches.maxima_of_batches,)
