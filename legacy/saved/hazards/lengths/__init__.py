@@ -9,11 +9,14 @@ from legacy.saved.hazards.lengths import (
     convolutions,
     counted_padding,
     full_masks,
+    inverted_masks,
     kept_labels,
     lookahead,
     other_lengths,
     pixels,
+    skipped_words,
     time_major,
+    turned_examples,
     turned_outputs,
     unrolled_words,
 )
@@ -36,6 +39,9 @@ GRAPH_CHECKS = (
     unrolled_words.targets_read_at_once,
     cell_states.memories_for_outputs,
     turned_outputs.outputs_not_turned_back,
+    turned_examples.examples_turned,
+    inverted_masks.losses_of_padding,
+    skipped_words.words_skipped,
 )
 
 #: Checks that need an analysis.

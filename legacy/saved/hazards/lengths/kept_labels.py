@@ -20,7 +20,7 @@ def losses_of_one_label(whole: WholeGraph) -> Iterator[Hazard]:
     for entropy in cross_entropies(whole):
         if entropy.is_sigmoid:
             continue
-        kept = [_label_kept(whole, entropy, product) for product in _only_users(whole, entropy.op)]
+        kept = [_label_kept(whole, entropy, product) for product in only_users(whole, entropy.op)]
         if kept and None not in kept:
             yield Hazard(
                 "LOSS_OF_ONE_LABEL",
@@ -32,8 +32,8 @@ def losses_of_one_label(whole: WholeGraph) -> Iterator[Hazard]:
             return
 
 
-def _only_users(whole: WholeGraph, name: str) -> list[str]:
-    """The forward nodes that use a node's elements in what is minimized, past ops that hand them on."""
+def only_users(whole: WholeGraph, name: str) -> list[str]:
+    """Returns the forward nodes that use the elements of a node in what is minimized, past ops that hand them on."""
     graph, todo = whole.graph, [name]
     found: list[str] = []
     while todo:

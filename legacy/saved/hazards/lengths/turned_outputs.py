@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.joins import join_of
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.lengths.turned_examples import turns_examples
 from workloads.lifted.graph import ENTERS, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -50,6 +51,8 @@ def _is_turned(whole: WholeGraph, tensor: TensorId) -> bool | None:
         tensor = graph.inputs(tensor.node)[0]
     entered = _scattered(whole, tensor.node)
     while entered is not None and graph.type(entered.node) in (*_PASSES, *_TURNS):
+        if turns_examples(whole, entered.node):
+            return None  # of which another hazard tells
         turns += graph.type(entered.node) in _TURNS
         entered = graph.inputs(entered.node)[0]
     return None if entered is None else bool(turns % 2)

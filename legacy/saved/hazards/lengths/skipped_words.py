@@ -1,0 +1,61 @@
+"""Hazard of a model of the next word that is trained on the word after it, as where labels are shifted twice."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies
+from legacy.saved.hazards.basics.elements import hands_elements_on, key_of_elements
+from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.variable_reads import variable_read
+from workloads.lifted.graph import TensorId
+from workloads.lifted.tensors.gradient_names import is_gradient_op
+
+
+def words_skipped(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds labels x[:, 2:] beside words x[:, :-2] of one text, of which a table's rows are looked up; one for all."""
+    graph = whole.graph
+    begins: dict[Hashable, list[tuple[str, tuple[int, ...]]]] = {}
+    for name in [name for name in whole.minimized_ops(*op_types.LOOKUPS) if not is_gradient_op(name)]:
+        if variable_read(graph, graph.inputs(name)[0].node) in whole.trainable:
+            text, begin = _part(whole, graph.inputs(name)[1])
+            begins.setdefault(text, []).append((name, begin))
+    for entropy in [entropy for entropy in cross_entropies(whole) if not entropy.is_sigmoid]:
+        text, begin = _part(whole, entropy.labels)
+        before = graph.ancestors([entropy.logits.node], controls=False)
+        words = [first for name, first in begins.get(text, []) if name in before]
+        ahead = {_steps(first, begin) for first in words}
+        if ahead and min(ahead) > 1:
+            yield Hazard(
+                "WORDS_SKIPPED",
+                entropy.op,
+                f"the labels of {entropy.op} begin {min(ahead)} words behind the words of the same text that the model "
+                "reads, where the next word is 1 behind: are they shifted twice?",
+                "labels x[:, 1:] of words x[:, :-1]; for parity keep it",
+            )
+            return
+
+
+def _part(whole: WholeGraph, tensor: TensorId) -> tuple[Hashable, tuple[int, ...]]:
+    """(key of a text, the first places of a slice of it); without places of any other tensor."""
+    graph = whole.graph
+    while hands_elements_on(graph, tensor.node) and graph.inputs(tensor.node):
+        tensor = graph.inputs(tensor.node)[0]
+    if graph.type(tensor.node) not in ("StridedSlice", "Slice"):
+        return key_of_elements(graph, tensor), ()
+    numbers = constant_array(graph, graph.inputs(tensor.node)[1].node)
+    attributes = graph.nodes[tensor.node].attr
+    if numbers is None or attributes["shrink_axis_mask"].i or attributes["new_axis_mask"].i:
+        return key_of_elements(graph, tensor), ()
+    mask = attributes["begin_mask"].i
+    begin = tuple(0 if mask >> axis & 1 else int(number) for axis, number in enumerate(numbers.ravel()))
+    return key_of_elements(graph, graph.inputs(tensor.node)[0]), begin
+
+
+def _steps(first: tuple[int, ...], last: tuple[int, ...]) -> int:
+    """The number of times between slices [examples, times]; 0 of other examples, or where one counts from the end."""
+    (example, time), (other, later) = ((*begin, 0, 0)[:2] for begin in (first, last))
+    return later - time if example == other and min(time, later) >= 0 else 0
