@@ -59,6 +59,7 @@ GRAPH_CHECKS = (
     cosines.compared_with_themselves,
     units_for_examples.means_over_units,
     noise.noise_of_one_sign,
+    noise.codes_of_one_sign,
 )
 
 #: Checks that need an analysis.

@@ -10,6 +10,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_source
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 
@@ -142,6 +143,31 @@ def noise_of_one_sign(whole: WholeGraph) -> Iterator[Hazard]:
                     f"to {offset + max(factor, 0.0):g}, and is added to a mean: samples are never below it, where the "
                     "noise of a code is normal, of both signs",
                     "draw normal numbers; for parity keep it",
+                )
+                return
+
+
+def codes_of_one_sign(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds m + exp(s) * noise whose mean m or logarithm s is the result of a ReLU, the default of some layers."""
+    graph = whole.graph
+    for name in [name for name in whole.minimized_ops("Mul") if not is_gradient_op(name)]:
+        for noise, deviation in zip(graph.inputs(name), reversed(graph.inputs(name))):
+            is_drawn = graph.type(_past_scale(whole, noise.node)) == "RandomStandardNormal"
+            if not is_drawn or graph.type(deviation.node) != "Exp" or not _is_deviation(whole, deviation.node):
+                continue
+            sums = [use.node for use in graph.users(name) if _is_mean_plus(whole, use.node, name)]
+            means = [tensor.node for one in sums for tensor in graph.inputs(one) if tensor.node != name]
+            logarithm = linear_source(whole, graph.inputs(deviation.node)[0].node)[0]
+            given = [graph.origin(TensorId(one, 0)).node for one in (*means, logarithm)]
+            rectified = [one for one in given if graph.type(one) == "Relu"]
+            if sums and rectified:
+                moment = "logarithm of the deviation" if rectified[0] == given[-1] else "mean"
+                yield Hazard(
+                    "CODE_RECTIFIED",
+                    rectified[0],
+                    f"{rectified[0]}, the {moment} of a code to which {name} adds noise, is the result of a ReLU: it "
+                    "is never negative, and has no gradient where it is 0",
+                    "no activation, as by activation_fn=None; for parity keep it",
                 )
                 return
 

@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.noise import gumbel_noise, noise_of_one_example, noise_of_one_sign
+from legacy.saved.hazards.models.noise import codes_of_one_sign, gumbel_noise, noise_of_one_example, noise_of_one_sign
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards import minimized
 from workloads.lifted.graph import Graph
@@ -108,3 +108,25 @@ def coded(noise, deviation=tf.exp, of_mean=True):
 )
 def test_noise_of_a_code_that_is_never_negative_is_named(noise, deviation, of_mean, count):
     assert minimized.found(noise_of_one_sign, coded(noise, deviation, of_mean)) == ["NOISE_NEVER_NEGATIVE"] * count
+
+
+def rectified(mean, logarithm, noise=tf.random.normal):
+    def loss():
+        x = minimized.fed("x", 8, 4)
+        m, s = mean(x @ minimized.variable("m", 4, 3)), logarithm(x @ minimized.variable("s", 4, 3))
+        return tf.reduce_mean(tf.square(m + tf.exp(0.5 * s) * noise(tf.shape(m))))
+
+    return loss
+
+
+@pytest.mark.parametrize(
+    "mean, logarithm, count",
+    [
+        (tf.nn.relu, tf.identity, 1),
+        (tf.identity, tf.nn.relu, 1),
+        (tf.identity, tf.identity, 0),
+        (tf.tanh, lambda s: tf.clip_by_value(s, -4.0, 4.0), 0),
+    ],
+)
+def test_a_code_whose_moments_are_rectified_is_named(mean, logarithm, count):
+    assert minimized.found(codes_of_one_sign, rectified(mean, logarithm)) == ["CODE_RECTIFIED"] * count
