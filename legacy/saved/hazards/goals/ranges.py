@@ -8,11 +8,11 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph.joins import joined_parts
+from legacy.saved.graph.joins import join_of
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_part
-from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.variable_reads import variable_read, variables_behind
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -82,10 +82,9 @@ def examples_of_another_range(whole: WholeGraph) -> Iterator[Hazard]:
     results: dict[str, tuple[str, _Range]] = {}
     for name in [name for name in whole.minimized_ops("Conv2D", "MatMul") if not is_gradient_op(name)]:
         weight = variable_read(graph, graph.inputs(name)[1].node)
-        parts = joined_parts(graph, graph.inputs(name)[0].node) or [graph.inputs(name)[0]]
-        for part in parts if weight else []:
+        for part in _examples(whole, graph.inputs(name)[0]) if weight else []:
             bounds, given = _range_of_results(whole, part), _range_of_images(whole, part)
-            if bounds is not None:
+            if bounds is not None and weight not in variables_behind(graph, part.node):  # as a state of its own
                 results.setdefault(weight, (part.node, bounds))
             elif given is not None:
                 images.setdefault(weight, (part.node, given))
@@ -100,6 +99,12 @@ def examples_of_another_range(whole: WholeGraph) -> Iterator[Hazard]:
                 "scale the images to the range of the generator's last activation; for parity keep it",
             )
             return
+
+
+def _examples(whole: WholeGraph, tensor: TensorId) -> list[TensorId]:
+    """The parts of a batch that joins real and generated examples; not the features that a layer joins."""
+    join = join_of(whole.graph, tensor.node)
+    return join.parts if join is not None and whole.value(join.axis.node) == 0 else [tensor]
 
 
 def _range_of_results(whole: WholeGraph, tensor: TensorId) -> _Range | None:

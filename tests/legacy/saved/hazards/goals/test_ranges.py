@@ -72,3 +72,14 @@ def test_a_critic_that_takes_examples_of_two_ranges_is_named(scale, last, count,
         return tf.reduce_mean(tf.nn.softplus(-first) + tf.nn.softplus(second))
 
     assert minimized.found(examples_of_another_range, loss) == ["EXAMPLES_OF_ANOTHER_RANGE"] * count
+
+
+def test_a_cell_that_joins_images_with_its_own_state_takes_no_generated_examples():
+    def loss():
+        weight, state = minimized.variable("w", 6, 2), tf.zeros([8, 2])
+        for x in tf.split(image(unit), 2, 1):
+            state = tf.tanh(tf.concat([x, state, state], 1) @ weight)
+        refined = tf.tanh(image(unit)[:, :2] @ weight[:2])
+        return tf.reduce_mean(tf.square(state)) + tf.reduce_mean(tf.square(refined @ weight[:2]))
+
+    assert minimized.found(examples_of_another_range, loss) == []
