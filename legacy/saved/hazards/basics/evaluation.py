@@ -97,25 +97,33 @@ def _branch_taken(whole: WholeGraph, merge: str, given: Mapping[TensorId, float]
       given: {tensor: its number}.
 
     Returns:
-      The input of the branch whose predicate has its value; None where that is not known, or for a branch in another.
+      The input of the branch whose predicate has its value, also of one with another `cond` in it; None where that is
+      not known.
     """
     for tensor in whole.graph.inputs(merge):
-        switches: set[TensorId] = set()
-        seen, todo = {tensor}, [tensor]
-        while todo:
-            found = todo.pop()
-            if whole.graph.type(found.node) == "Merge":
-                return None
-            if whole.graph.type(found.node) == "Switch":
-                switches.add(found)
-                continue
-            before = {TensorId(*one) for one in whole.graph.inputs(found.node)} - seen
-            seen |= before
-            todo += before
-        predicates = {(whole.graph.inputs(switch.node)[1], switch.output) for switch in switches}
-        if len(predicates) == 1:
-            predicate, output = predicates.pop()
-            value = evaluate(whole, TensorId(*predicate), given)
-            if value is not None and bool(value) == bool(output):
-                return tensor
+        sides: dict[TensorId, set[int]] = {}
+        for switch in _switches(whole, tensor):
+            sides.setdefault(whole.graph.inputs(switch.node)[1], set()).add(switch.output)
+        # A `cond` within the branch has values on both of its sides.
+        own = {predicate: outputs.pop() for predicate, outputs in sides.items() if len(outputs) == 1}
+        values = {predicate: evaluate(whole, predicate, given) for predicate in own}
+        known = all(value is not None and bool(value) == bool(own[one]) for one, value in values.items())
+        if own and known:
+            return tensor
     return None
+
+
+def _switches(whole: WholeGraph, tensor: TensorId) -> set[TensorId]:
+    """The outputs of the Switch nodes by which values enter a branch, and the branches around it."""
+    switches: set[TensorId] = set()
+    seen, todo = {tensor}, [tensor]
+    while todo:
+        found = todo.pop()
+        before = {TensorId(*one) for one in whole.graph.inputs(found.node)}
+        if whole.graph.type(found.node) == "Switch":
+            switches.add(found)
+            entering = whole.graph.origin(whole.graph.inputs(found.node)[0])
+            before = {entering} if whole.graph.type(entering.node) == "Switch" else set()
+        todo += before - seen
+        seen |= before
+    return switches

@@ -45,6 +45,7 @@ GRAPH_CHECKS = (
     constants.negative_learning_rates,
     rates_by_step.rates_that_turn,
     rates_by_step.rates_that_vanish,
+    rates_by_step.rates_that_rise_in_steps,
     rates_by_step.intervals_of_no_step,
     momenta.momentum_twice,
     momenta.momenta_of_towers,

@@ -21,6 +21,8 @@ GROWTH = 5.0
 FINE, NEARLY_ZERO = 1.1, 0.01
 #: The first steps that shrink a rate, the largest factor of each that is reported, and how much they may differ.
 SHRINKING, LARGEST_FACTOR, SAME_FACTOR = 12, 0.965, 1e-3
+#: The values of a piecewise constant rate from which on it is no warmup by one step.
+LEAST_VALUES = 3
 #: The part of a rate that is as good as nothing.
 NEARLY_NOTHING = 1e-6
 
@@ -151,6 +153,31 @@ def intervals_of_no_step(whole: WholeGraph) -> Iterator[Hazard]:
                     "boundaries in ascending order; for parity keep them",
                 )
                 return
+
+
+def rates_that_rise_in_steps(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds piecewise constant rates of three values or more, each larger than the one before; one hazard for all."""
+    for taken in _rates(whole):
+        counter = _counter(whole, taken.node)
+        before = whole.graph.ancestors([taken.node], controls=False)
+        numbers = {whole.value(name) for name in before if whole.graph.type(name) == "Const"}
+        bounds = sorted({int(number) for number in numbers if number is not None and number > 1})
+        if counter is None or len(bounds) < LEAST_VALUES - 1:
+            continue
+        starts = [0, *(bound + 1 for bound in bounds)]
+        values = [_value(whole, taken, counter, step) for step in starts]
+        middles = [(start + end) // 2 for start, end in zip(starts, [*bounds, 2 * bounds[-1]])]
+        is_flat = values == [_value(whole, taken, counter, step) for step in middles]
+        known = [value for value in values if value is not None]
+        if is_flat and len(known) == len(values) and all(after > one for one, after in zip(known, known[1:])):
+            yield Hazard(
+                "LEARNING_RATE_RISES",
+                taken.node,
+                f"the learning rate {taken.node} rises at each of its boundaries, from {known[0]:.3g} to "
+                f"{known[-1]:.3g}: are its values in the opposite order?",
+                "values in descending order; for parity keep them",
+            )
+            return
 
 
 def _bound(whole: WholeGraph, name: str) -> tuple[str, float] | None:

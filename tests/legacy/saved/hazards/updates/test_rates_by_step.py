@@ -4,7 +4,12 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.updates.rates_by_step import intervals_of_no_step, rates_that_turn, rates_that_vanish
+from legacy.saved.hazards.updates.rates_by_step import (
+    intervals_of_no_step,
+    rates_that_rise_in_steps,
+    rates_that_turn,
+    rates_that_vanish,
+)
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
@@ -127,3 +132,25 @@ def test_a_rate_that_falls_a_little_before_it_grows_is_named():
 )
 def test_a_rate_that_each_step_shrinks_by_a_factor_is_named(rate, count):
     assert [name for name, _ in found(rate, rates_that_vanish)] == ["LEARNING_RATE_VANISHES"] * count
+
+
+def in_steps(*values):
+    def rate(step, number):
+        bounds = [100 * (place + 1) for place in range(len(values) - 1)]
+        return v1.train.piecewise_constant(tf.cast(step, tf.int32), bounds, list(values))
+
+    return rate
+
+
+@pytest.mark.parametrize(
+    "rate, count",
+    [
+        (in_steps(0.001, 0.01, 0.1), 1),
+        (in_steps(0.1, 0.01, 0.001), 0),
+        (in_steps(0.01, 0.1), 0),  # a warmup by one step
+        (in_steps(0.01, 0.1, 0.001), 0),
+        (lambda step, number: 0.1 * tf.minimum(1.0, number / 1000.0), 0),
+    ],
+)
+def test_a_rate_that_rises_at_each_boundary_is_named(rate, count):
+    assert [name for name, _ in found(rate, rates_that_rise_in_steps)] == ["LEARNING_RATE_RISES"] * count
