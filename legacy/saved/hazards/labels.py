@@ -18,7 +18,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.inputs import dropouts
 from workloads.lifted.graph import Graph, TensorId
-from workloads.lifted.tensors.gradient_names import gradient_scope
+from workloads.lifted.tensors.gradient_names import gradient_scope, is_gradient_op
 from workloads.support.wording import counted, plural
 
 #: Products of rows and weights.
@@ -155,6 +155,33 @@ def dropped_logits(whole: WholeGraph) -> Iterator[Hazard]:
                 "keep it for parity; in new code, drop before the last layer",
             )
             return
+
+
+def dropped_results(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds errors, from given data, of results of which dropout sets some to 0; one hazard for all."""
+    graph, decisions = whole.graph, {name for name, _, _ in dropouts(whole)}
+    for name in [name for name in whole.minimized_ops("Sub", "SquaredDifference") if not is_gradient_op(name)]:
+        sides = [source_of_elements(graph, tensor).node for tensor in graph.inputs(name)]
+        for product, target in zip(sides, reversed(sides)):
+            factors = graph.inputs(product) if graph.type(product) == "Mul" else []
+            is_dropped = decisions & {source_of_elements(graph, tensor).node for tensor in factors}
+            if is_dropped and product in made_by_weights(whole) and op_types.is_source(_taken_from(whole, target)):
+                yield Hazard(
+                    "RESULT_DROPPED",
+                    name,
+                    f"{name} compares what dropout leaves of a result ({product}) with {target}: the results that are "
+                    "set to 0 are errors whatever the network computes",
+                    "keep it for parity; in new code, drop before the last layer",
+                )
+                return
+
+
+def _taken_from(whole: WholeGraph, name: str) -> str:
+    """The type of the op whose elements, or a part of them, a node has."""
+    graph = whole.graph
+    while graph.type(name) in ("Split", "SplitV", "StridedSlice", "Slice", "Cast", "Reshape"):
+        name = source_of_elements(graph, graph.inputs(name)[1 if graph.type(name) == "Split" else 0]).node
+    return graph.type(name)
 
 
 def labels_of_one_class(whole: WholeGraph) -> Iterator[Hazard]:

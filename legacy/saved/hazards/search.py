@@ -78,6 +78,7 @@ GRAPH_CHECKS = (
     normalization.normalized_in_some_towers,
     labels.exchanged_labels,
     labels.dropped_logits,
+    labels.dropped_results,
     labels.labels_of_one_class,
     labels.weights_by_appearance,
     metrics.classes_over_examples,

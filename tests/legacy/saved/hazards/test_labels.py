@@ -7,6 +7,7 @@ from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.labels import (
     dropped_logits,
+    dropped_results,
     exchanged_labels,
     labels_of_one_class,
     means_over_classes,
@@ -14,6 +15,7 @@ from legacy.saved.hazards.labels import (
 )
 from legacy.saved.hazards.losses.logits import activated_logits
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards import minimized
 
 v1 = tf.compat.v1
 
@@ -201,3 +203,20 @@ def test_weights_of_classes_by_their_first_appearance_are_named(weights, expecte
 
     found = [hazard[0] for hazard in weights_by_appearance(whole_of(loss))]
     assert found == ["WEIGHTS_BY_APPEARANCE"] * expected
+
+
+@pytest.mark.parametrize(
+    "result, target, count",
+    [
+        (lambda h: dropout(h), lambda h: minimized.fed("y", 8, 3), 1),
+        (lambda h: dropout(h) @ minimized.variable("v", 3, 3), lambda h: minimized.fed("y", 8, 3), 0),
+        (lambda h: dropout(h), lambda h: dropout(h), 0),  # two views of one example
+        (lambda h: h, lambda h: minimized.fed("y", 8, 3), 0),
+    ],
+)
+def test_a_result_of_which_dropout_sets_a_part_to_0_is_named(result, target, count):
+    def loss():
+        hidden = minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3)
+        return tf.reduce_mean(tf.math.squared_difference(result(hidden), target(hidden)))
+
+    assert minimized.found(dropped_results, loss) == ["RESULT_DROPPED"] * count
