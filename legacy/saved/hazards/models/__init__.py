@@ -23,8 +23,9 @@ from legacy.saved.hazards.models import (
     sums_over_examples,
     unused_dropout,
 )
-from legacy.saved.hazards.models.axes import pooled_channels, units_for_examples
+from legacy.saved.hazards.models.axes import pooled_channels, positions_of_examples, units_for_examples
 from legacy.saved.hazards.models.classes import margins_that_help
+from legacy.saved.hazards.models.normalized import deviations, exchanged
 from legacy.saved.hazards.models.shares import along_queries, over_joined_positions, scaled_up
 
 #: Checks of the graph alone, in the order of the page.
@@ -60,6 +61,9 @@ GRAPH_CHECKS = (
     units_for_examples.means_over_units,
     noise.noise_of_one_sign,
     noise.codes_of_one_sign,
+    deviations.not_by_the_deviation,
+    exchanged.scales_for_offsets,
+    positions_of_examples.positions_of_examples,
 )
 
 #: Checks that need an analysis.

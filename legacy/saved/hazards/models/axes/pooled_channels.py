@@ -15,9 +15,11 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: {axes: the dimension of [examples, height, width, channels] that a pooling along them leaves}.
 _LEFT: dict[tuple[int, ...], str] = {(2, 3): "height", (1, 3): "width"}
+#: The same of [examples, times, channels], of a convolution along the times.
+_LEFT_OF_TIMES: dict[tuple[int, ...], str] = {(2,): "times"}
 _LAYERS = (
     *("Add", "AddV2", "BiasAdd", "Elu", "Identity", "LeakyRelu", "Maximum", "MaxPool", "AvgPool", "Mul", "Relu"),
-    *("Relu6", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "Sub"),
+    *("Relu6", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "Sub", "Squeeze"),
 )
 
 
@@ -30,17 +32,18 @@ def pooled_over_channels(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
     for name in [name for name in whole.minimized_ops("Mean", "Max") if name in graph.nodes]:
         source, order = graph.inputs(name)[:2]
         axes, shape = imported.constant(*order), imported.shape(*source)
-        if is_gradient_op(name) or axes is None or shape is None or len(shape) != 4:
+        if is_gradient_op(name) or axes is None or shape is None or len(shape) not in (3, 4):
             continue
-        left = _LEFT.get(tuple(sorted(int(axis) % 4 for axis in np.ravel(axes))), "")
+        places = tuple(sorted(int(axis) % len(shape) for axis in np.ravel(axes)))
+        left = (_LEFT if len(shape) == 4 else _LEFT_OF_TIMES).get(places, "")
         if left and _is_of_convolution(graph, source.node) and _enters_dense_layer(graph, name):
             listed = ", ".join(str(int(axis)) for axis in np.ravel(axes))
             yield Hazard(
                 "POOLED_OVER_CHANNELS",
                 name,
-                f"{name} pools {source.node}, the results of a convolution in NHWC, along axes {listed}, the channels "
+                f"{name} pools {source.node}, the results of a convolution, along axes {listed}, the channels "
                 f"among them: the dense layer behind it gets one number for each place along the {left}",
-                "pool along axes 1, 2; for parity keep it",
+                "pool along the pixels or times; for parity keep it",
             )
             return
 

@@ -1,1 +1,1 @@
-"""Tests of `legacy.saved.hazards.models.shares`."""
+"""Tests of `legacy.saved.hazards.models.axes`."""

@@ -33,6 +33,15 @@ def test_pooling_along_the_channels_is_named(pool, rows, count):
     assert minimized.found_by_analysis(pooled_over_channels, pooled(pool, rows)) == ["POOLED_OVER_CHANNELS"] * count
 
 
+@pytest.mark.parametrize("axis, rows, count", [(2, 6, 1), (1, 5, 0)])
+def test_a_maximum_over_the_filters_of_a_convolution_along_times_is_named(axis, rows, count):
+    def loss():
+        hidden = tf.nn.conv1d(minimized.fed("x", 4, 6, 2), minimized.variable("kernel", 3, 2, 5), 1, "SAME")
+        return tf.reduce_mean(tf.square(tf.reduce_max(tf.nn.relu(hidden), axis) @ minimized.variable("w", rows, 3)))
+
+    assert minimized.found_by_analysis(pooled_over_channels, loss) == ["POOLED_OVER_CHANNELS"] * count
+
+
 def test_a_mean_that_weights_an_image_is_no_pooling_for_a_layer():
     def head(images, features):
         return images * tf.sigmoid(features)

@@ -1,0 +1,1 @@
+"""Tests of `legacy.saved.hazards.models.normalized`."""

@@ -1,0 +1,41 @@
+"""Normalizations by the deviation, by the variance, by the root of the deviation, and times the deviation."""
+
+import pytest
+import tensorflow as tf
+
+from legacy.saved.hazards.models.normalized.deviations import not_by_the_deviation
+from tests.legacy.saved.hazards import minimized
+
+EPSILON = 1e-5
+
+
+def by_op(of_variance):
+    return lambda h, m, v: tf.nn.batch_normalization(h, m, of_variance(v), None, None, EPSILON)
+
+
+def of_squares(h):
+    mean = tf.reduce_mean(h, [0], keepdims=True)
+    return mean, tf.reduce_mean(tf.square(h - mean), [0], keepdims=True)
+
+
+@pytest.mark.parametrize("moments", [lambda h: tf.nn.moments(h, [0], keepdims=True), of_squares])
+@pytest.mark.parametrize(
+    "normalize, count",
+    [
+        (lambda h, m, v: (h - m) / (v + EPSILON), 1),
+        (lambda h, m, v: (h - m) * tf.sqrt(v + EPSILON), 1),
+        (lambda h, m, v: (h - m) / tf.sqrt(tf.sqrt(v + EPSILON)), 1),
+        (by_op(tf.sqrt), 1),
+        (lambda h, m, v: (h - m) / tf.sqrt(v + EPSILON), 0),
+        (lambda h, m, v: (h - m) / (tf.sqrt(v) + EPSILON), 0),
+        (lambda h, m, v: (h - m) * tf.math.rsqrt(v + EPSILON), 0),
+        (by_op(tf.identity), 0),
+        (lambda h, m, v: h / (v + EPSILON), 0),  # a weight of what is sure
+    ],
+)
+def test_what_is_not_divided_by_the_deviation_is_named(moments, normalize, count):
+    def loss():
+        hidden = minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3)
+        return tf.reduce_mean(tf.tanh(normalize(hidden, *moments(hidden))))
+
+    assert minimized.found(not_by_the_deviation, loss) == ["NOT_BY_THE_DEVIATION"] * count
