@@ -19,12 +19,12 @@ _COPIES = ("Identity", "Squeeze", "Reshape")
 def variances_that_are_sums(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds mean(x^2) + mean(x)^2, in place of the difference; one hazard for all."""
     for name in whole.minimized_ops(*op_types.ADDITIONS):
-        if not is_gradient_op(name) and _moments(whole, name):
+        if not is_gradient_op(name) and joined_moments(whole, name):
             yield Hazard(
                 "VARIANCE_IS_SUM",
                 name,
-                f"{name} adds the mean of squares and the square of the mean of {_moments(whole, name)}: the variance "
-                "is their difference",
+                f"{name} adds the mean of squares and the square of the mean of {joined_moments(whole, name)}: "
+                "the variance is their difference",
                 "tf.nn.moments; for parity keep the sum",
             )
             return
@@ -35,7 +35,7 @@ def deviations_without_epsilon(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     for name in [name for name in whole.minimized_ops("Rsqrt", "Sqrt") if not is_gradient_op(name)]:
         variance = _past(whole, graph.inputs(name)[0].node)
-        is_difference = graph.type(variance) == "Sub" and bool(_moments(whole, variance))
+        is_difference = graph.type(variance) == "Sub" and bool(joined_moments(whole, variance))
         if variance in made_by_weights(whole) and is_difference and _divides(whole, name):
             yield Hazard(
                 "ROOT_OF_ZERO",
@@ -47,21 +47,21 @@ def deviations_without_epsilon(whole: WholeGraph) -> Iterator[Hazard]:
             return
 
 
-def _moments(whole: WholeGraph, name: str) -> str:
-    """The x of a node that joins mean(x^2) and mean(x)^2, the first one of all towers' x; "" of any other."""
+def joined_moments(whole: WholeGraph, name: str) -> str:
+    """Returns the x of a node that joins mean(x^2) and mean(x)^2, the first one of all towers' x; "" of any other."""
     graph = whole.graph
     inputs = [_past(whole, tensor.node) for tensor in graph.inputs(name)]
     for mean, square in (inputs, inputs[::-1]) if len(inputs) == 2 else ():
-        of_mean, of_squares = squared(whole, square), _averaged(whole, mean)
-        inner = _averaged(whole, _past(whole, of_mean.node)) if of_mean is not None else []
+        of_mean, of_squares = squared(whole, square), averaged(whole, mean)
+        inner = averaged(whole, _past(whole, of_mean.node)) if of_mean is not None else []
         of_each = [squared(whole, tensor.node) for tensor in of_squares]
         if inner and [None if one is None else graph.origin(one) for one in of_each] == inner:
             return inner[0].node
     return ""
 
 
-def _averaged(whole: WholeGraph, name: str) -> list[TensorId]:
-    """The x of a mean of x, also of a sum times the reciprocal of a count, as `tf.nn.moments` of 0.12 computes it.
+def averaged(whole: WholeGraph, name: str) -> list[TensorId]:
+    """Returns the x of a mean of x, also of a sum times the reciprocal of a count, as `tf.nn.moments` of 0.12 has it.
 
     Those of a mean over towers, as of a normalization by the moments of all.
     """

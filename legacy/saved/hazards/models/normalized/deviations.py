@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.asymmetries.variances_by_hand import averaged, joined_moments
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.squares import squared
@@ -61,7 +62,8 @@ def _centered(whole: WholeGraph, tensor: TensorId) -> TensorId | None:
 
 def _averaged(whole: WholeGraph, mean: TensorId) -> TensorId | None:
     graph, name = whole.graph, source_of_elements(whole.graph, mean).node
-    return graph.origin(graph.inputs(name)[0]) if graph.type(name) == "Mean" else None
+    layers = averaged(whole, name)
+    return graph.origin(layers[0]) if len(layers) == 1 else None
 
 
 def _variance(whole: WholeGraph, tensor: TensorId) -> tuple[int, TensorId | None]:
@@ -76,7 +78,10 @@ def _variance(whole: WholeGraph, tensor: TensorId) -> tuple[int, TensorId | None
         elif kind in _GUARDS and len(others) == 1:
             tensor = others[0]
         else:
-            return (roots * sign, _spread(whole, name)) if kind == "Mean" else (0, None)
+            spread = _spread(whole, name) if kind == "Mean" else None
+            joined = joined_moments(whole, name) if kind == "Sub" else ""  # as `tf.nn.moments` of 0.12 computes it
+            spread = TensorId(joined, 0) if joined else spread
+            return (0, None) if spread is None else (roots * sign, spread)
 
 
 def _spread(whole: WholeGraph, mean: str) -> TensorId | None:

@@ -18,7 +18,14 @@ def of_squares(h):
     return mean, tf.reduce_mean(tf.square(h - mean), [0], keepdims=True)
 
 
-@pytest.mark.parametrize("moments", [lambda h: tf.nn.moments(h, [0], keepdims=True), of_squares])
+def of_sums(h):
+    """As `tf.nn.moments` of TensorFlow 0.12."""
+    part = tf.raw_ops.Reciprocal(x=tf.constant(8.0))
+    mean = tf.reduce_sum(h, [0], keepdims=True) * part
+    return mean, tf.reduce_sum(tf.square(h), [0], keepdims=True) * part - tf.square(mean)
+
+
+@pytest.mark.parametrize("moments", [lambda h: tf.nn.moments(h, [0], keepdims=True), of_squares, of_sums])
 @pytest.mark.parametrize(
     "normalize, count",
     [
