@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from workloads.lifted.graph import TensorId
@@ -76,6 +77,8 @@ def evaluate(whole: WholeGraph, tensor: TensorId, given: Mapping[TensorId, float
         return evaluate(whole, inputs[0], given)
     if kind == "Fill":
         return evaluate(whole, inputs[1], given)
+    if kind == "Const":
+        return _truth(whole, tensor.node)
     function = _FUNCTIONS.get(kind)
     numbers = [evaluate(whole, before, given) for before in inputs] if function is not None else [None]
     if function is None or any(number is None for number in numbers):
@@ -86,6 +89,12 @@ def evaluate(whole: WholeGraph, tensor: TensorId, given: Mapping[TensorId, float
         except (ArithmeticError, TypeError, ValueError):
             return None
     return result if np.isfinite(result) else None
+
+
+def _truth(whole: WholeGraph, name: str) -> float | None:
+    """1 or 0 of a constant that is one truth, as the last case of a choice in graphs of TensorFlow 0.x; else None."""
+    value = tf.make_ndarray(whole.graph.nodes[name].attr["value"].tensor)
+    return float(value.item()) if value.size == 1 and value.dtype == bool else None
 
 
 def _branch_taken(whole: WholeGraph, merge: str, given: Mapping[TensorId, float]) -> TensorId | None:

@@ -48,3 +48,15 @@ def test_a_branch_that_is_not_known_has_no_value():
 
     whole = WholeGraph(saved(traced(build), trainable_variables=[]))
     assert evaluate(whole, TensorId("result", 0), {TensorId("x", 0): 1.0}) is None
+
+
+@pytest.mark.parametrize("given, expected", [(0.0, 1.0), (3.0, 2.0), (7.0, 3.0)])
+def test_a_branch_in_a_branch_whose_last_case_is_always_true(given, expected):
+    def build():
+        x, values = v1.placeholder(tf.float32, [], "x"), [tf.constant(float(value)) for value in (1, 2, 3)]
+        last = v1.cond(tf.constant(True), lambda: values[2], lambda: values[0])
+        inner = lambda: v1.cond(x < 5.0, lambda: values[1], lambda: last)  # noqa: E731
+        tf.identity(v1.cond(x < 2.0, lambda: values[0], inner), name="result")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=[]))
+    assert evaluate(whole, TensorId("result", 0), {TensorId("x", 0): given}) == expected
