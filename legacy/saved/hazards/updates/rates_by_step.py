@@ -60,7 +60,10 @@ def rates_that_turn(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def rates_that_vanish(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds rates that each of the first steps multiplies by one factor, so that nothing is left soon; one for all."""
+    """Finds rates that each step multiplies by the whole decay, so that nothing is left soon; one hazard for all.
+
+    The decay is a constant of the graph: a schedule of a few steps for each of them has the factor nowhere.
+    """
     for taken in _rates(whole):
         counter = _counter(whole, taken.node)
         values = [] if counter is None else [_value(whole, taken, counter, step) for step in range(SHRINKING + 1)]
@@ -68,7 +71,8 @@ def rates_that_vanish(whole: WholeGraph) -> Iterator[Hazard]:
         if len(numbers) <= SHRINKING:
             continue
         factors = [after / before for before, after in zip(numbers, numbers[1:])]
-        if max(factors) < LARGEST_FACTOR and max(factors) - min(factors) < SAME_FACTOR:
+        is_same = max(factors) < LARGEST_FACTOR and max(factors) - min(factors) < SAME_FACTOR
+        if is_same and _has_constant(whole, taken.node, factors[0]):
             steps = math.ceil(math.log(NEARLY_NOTHING, factors[0]))
             yield Hazard(
                 "LEARNING_RATE_VANISHES",
@@ -78,6 +82,13 @@ def rates_that_vanish(whole: WholeGraph) -> Iterator[Hazard]:
                 "decay_steps of an epoch or more; for parity keep it",
             )
             return
+
+
+def _has_constant(whole: WholeGraph, name: str, number: float) -> bool:
+    """Whether a node depends on a constant that is nearly a number."""
+    before = whole.graph.ancestors([name], controls=False)
+    values = [whole.value(one) for one in before if whole.graph.type(one) == "Const"]
+    return any(value is not None and abs(value - number) < SAME_FACTOR for value in values)
 
 
 def _comes_to_an_end(whole: WholeGraph, rate: TensorId, counter: str) -> bool:

@@ -125,6 +125,7 @@ def test_a_rate_that_falls_a_little_before_it_grows_is_named():
         (lambda step, number: v1.train.exponential_decay(0.1, step, 1, 0.5, staircase=True), 1),
         (lambda step, number: v1.train.exponential_decay(0.1, step, 1, 0.96), 1),
         (lambda step, number: v1.train.exponential_decay(0.1, step, 100, 0.1), 0),
+        (lambda step, number: v1.train.exponential_decay(0.1, step, 4, 0.5), 0),  # a program of a few steps
         (lambda step, number: v1.train.exponential_decay(0.1, step, 20, 0.5, staircase=True), 0),
         (lambda step, number: 0.1 / (1.0 + number), 0),
         (lambda step, number: v1.train.polynomial_decay(0.1, step, 50, 0.0), 0),
