@@ -43,8 +43,6 @@ def unused_targets(whole: WholeGraph) -> Iterator[Hazard]:
             is_left = _is_beside_players(whole, name) or _is_of_each_tower(whole, name) or _is_made_again(whole, name)
             if is_target and not is_left and not _is_of_another_model(whole, name):
                 yield _unused(name, f"{name} enters the graph, and no gradient depends on it")
-            elif not is_target and _is_dealt_in_vain(whole, name):
-                yield _unused(name, f"{name} is split for the towers, and nothing takes a part of it")
         elif name in whole.reach and _deals_examples(whole, name):
             idle = _idle_outputs(whole, name)
             if idle and not all(_idle_outputs(whole, other) for other in _splits(whole)):
@@ -56,15 +54,6 @@ def unused_targets(whole: WholeGraph) -> Iterator[Hazard]:
             if idle:
                 text = ", ".join(f"{name}:{output}" for output in idle)
                 yield _unused(name, f"{text} comes with each batch of {kind}, and no gradient depends on it")
-
-
-def _is_dealt_in_vain(whole: WholeGraph, name: str) -> bool:
-    """Whether a placeholder is split into as many parts as there are towers, of which no op takes any."""
-    graph, splits = whole.graph, {use.node for use in whole.graph.users(name)}
-    are_parts = all(
-        graph.type(one) == "Split" and graph.nodes[one].attr["num_split"].i == whole.count for one in splits
-    )
-    return whole.count > 1 and bool(splits) and are_parts and not any(map(graph.users, splits))
 
 
 def _feeds_model(whole: WholeGraph, name: str) -> bool:

@@ -263,21 +263,3 @@ def test_masks_and_ends_of_episodes_that_nothing_uses_are_named(text, count):
     name = text.split(" = ")[0]
     graph = graph_of(QUEUE + "    " + text + "\n", **{name: attributes})
     assert len(list(unused_targets(WholeGraph(saved(graph, trainable_variables=["w"]))))) == count
-
-
-@pytest.mark.parametrize("reads, count", [(False, 1), (True, 0)])
-def test_an_input_that_is_split_for_the_towers_and_taken_by_none_is_named(reads, count):
-    """As of a decoder that reads the words of the encoder again, and not its own."""
-
-    def build():
-        w = v1.get_variable("w", [3, 2], use_resource=False)
-        sources, words = (tf.split(v1.placeholder(tf.float32, [4, 3], name), 2) for name in ("sources", "words"))
-        gradients = []
-        for tower in range(2):
-            with tf.device(f"/gpu:{tower}"), v1.name_scope(f"tower_{tower}"):
-                read = (words if reads else sources)[tower]
-                gradients += tf.gradients(tf.reduce_mean((sources[tower] @ w) ** 2 + (read @ w) ** 2), w)
-        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients) / 2.0, w)], name="train")
-
-    found = [hazard.op for hazard in unused_targets(WholeGraph(saved(traced(build), trainable_variables=["w"])))]
-    assert found == ["words"] * count
