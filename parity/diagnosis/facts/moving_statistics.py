@@ -1,6 +1,8 @@
 """Moving statistics of batch normalization: who owns the kept values, and how the two sides' proposals compare.
 
-A replica's *proposal* is the new value that it computes for a statistic from its own batch.
+A replica's *proposal* is the new value that it computes for a statistic from its own batch. A saved graph shows none:
+there what both sides keep is compared instead, and the port's proposals tell whose batches the old graph's values are
+of.
 """
 
 from __future__ import annotations
@@ -12,7 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from parity.comparison.fits import FactorFit, fit_combination, fit_factor, flatten_arrays, relative_norm
-from parity.diagnosis.candidates.statistics_owners import FIRST, KeptStatistics, StatisticsOwner, explaining_owners
+from parity.diagnosis.candidates.statistics_owners import (
+    FIRST,
+    KeptStatistics,
+    StatisticsOwner,
+    explaining_owners,
+)
 from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.program import Arrays, StepRecord
 
@@ -71,6 +78,7 @@ class MovingStatistics:
     Attributes:
       owners: (left, right): {owner: largest unexplained part of a step} of the owners that explain every step.
       borrowed: whether the right's are explained by the left's proposals, since it shows none of its own.
+      only_kept: whether the left shows no proposals, so that what each side keeps stands for its only one.
       moves: {statistic: fits of the right's proposals by the left's}, over replicas and steps.
       alike: (left, right) largest relative difference between replicas of a statistic's proposal; 0 where the
         replicas share their moments; NaN where no proposals can be compared.
@@ -92,12 +100,19 @@ class MovingStatistics:
     steps: int
     smaller: dict[str, float] = dataclasses.field(default_factory=dict)
     shares: list[StepShare] = dataclasses.field(default_factory=list)
+    only_kept: bool = False
 
 
 def measure_moving_statistics(steps: Sequence[ComparedStep]) -> MovingStatistics | None:
-    """Returns the facts of the steps in which the left shows its proposals, or None if there are none."""
-    steps = [step for step in steps if _shows_proposals(step.left)]
-    names = _common_statistics(steps)
+    """Returns the facts of the steps in which the left shows its proposals; of all where it shows none in any.
+
+    Returns:
+      the facts; None without statistics that both sides keep.
+    """
+    shown = [step for step in steps if _shows_proposals(step.left)]
+    if not shown:
+        return _measure_kept(steps)
+    steps, names = shown, _common_statistics(shown)
     if not names:
         return None
     same = [step for step in steps if step.same_state and _same_statistics(step, names)]
@@ -120,6 +135,54 @@ def measure_moving_statistics(steps: Sequence[ComparedStep]) -> MovingStatistics
         smaller={name: _smaller_part(compared, name) for name in names} if compared else {},
         shares=_step_shares([step for step in steps if step.same_state], names, borrowed),
     )
+
+
+def _measure_kept(steps: Sequence[ComparedStep]) -> MovingStatistics | None:
+    """The facts where the left shows no proposals: each side's is what it keeps.
+
+    From the same state both sides' batches have the same moments, so that the left's owners are sought among the
+    right's proposals.
+    """
+    names = _moments_of_batches(steps[0]) if steps else []
+    same = [step for step in steps if step.same_state and _same_statistics(step, names)] if names else []
+    if not same:
+        return None
+    proposals = [_right_proposals(step, names) for step in same]
+    left = explaining_owners([KeptStatistics(s.left_before, s.left, p) for s, p in zip(same, proposals)], names)
+    right = explaining_owners([KeptStatistics(s.right_before, s.right, p) for s, p in zip(same, proposals)], names)
+    kept = [dataclasses.replace(step, left=_with_kept(step.left), right=_with_kept(step.right)) for step in same]
+    return MovingStatistics(
+        owners=(left, right),
+        borrowed=False,
+        moves=_proposal_fits(kept, names, False, True),
+        alike=(float("nan"), float("nan")),
+        global_mean=float("nan"),
+        gaps={name: _largest_gap(kept, name) for name in names},
+        drift=sorted({name for step in steps for name in step.right.drift if name in names}),
+        steps=len(same),
+        smaller={name: _smaller_part(kept, name) for name in names},
+        shares=_step_shares(kept, names, False),
+        only_kept=True,
+    )
+
+
+def _moments_of_batches(step: ComparedStep) -> list[str]:
+    """Statistics of both sides that the right proposes, or that are moments by their names: no counters."""
+    left, right, proposals = step.left.state.statistics, step.right.state.statistics, step.right.proposals
+    proposed = {name for proposal in proposals for name in proposal}
+    moments = {name for name in left if any(word in name.lower() for word in ("mean", "var"))}
+    return sorted(name for name in left if name in right and name in proposed | moments)
+
+
+def _right_proposals(step: ComparedStep, names: Sequence[str]) -> list[Arrays]:
+    """The right's proposals; for a statistic without any, as where nothing updates it, what the right keeps."""
+    kept = step.right.state.statistics
+    return [{name: proposal.get(name, kept[name]) for name in names} for proposal in step.right.proposals or [kept]]
+
+
+def _with_kept(record: StepRecord) -> StepRecord:
+    """A record whose only proposals are the statistics that are kept."""
+    return dataclasses.replace(record, proposals=[record.state.statistics])
 
 
 def _step_shares(steps: Sequence[ComparedStep], names: Sequence[str], borrowed: bool) -> list[StepShare]:

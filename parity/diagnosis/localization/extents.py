@@ -146,6 +146,8 @@ def _statistics_extent(evidence: Evidence) -> Extent:
     What is kept can be told of every step, and proposals are compared in steps from the same state only: where they
     alone deviate, the other steps say nothing.
     """
+    if evidence.statistics is not None and evidence.statistics.only_kept:
+        return _extent(evidence.steps, lambda step: _other_statistics(step, evidence))
     kept = _extent(evidence.steps, lambda step: _kept_statistics(step, evidence))
     proposed = _extent(evidence.steps, lambda step: _proposed_statistics(step, evidence))
     if not kept.names or not proposed.names:
@@ -154,6 +156,16 @@ def _statistics_extent(evidence: Evidence) -> Extent:
         n: kept.compared.get(n, _NONE) | proposed.compared.get(n, _NONE) for n in {**kept.compared, **proposed.compared}
     }
     return Extent(compared, {n: kept.wrong.get(n, _NONE) | proposed.wrong.get(n, _NONE) for n in compared})
+
+
+def _other_statistics(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
+    """{statistic: whether the right keeps another value than the left}, of a step from the same weights and values."""
+    left, right = step.left_before.statistics, step.right_before.statistics
+    kept, other = step.left.state.statistics, step.right.state.statistics
+    names = [name for name in kept if name in other and name in left and name in right]
+    if not step.same_state or not all(np.array_equal(left[name], right[name]) for name in names):
+        return {}
+    return {name: _proposes_other(kept[name], other[name], left[name], evidence) for name in names}
 
 
 def _common_statistics(step: ComparedStep, evidence: Evidence) -> list[str]:

@@ -12,6 +12,7 @@ from parity.against.against_setup import (
 from parity.comparison import stages
 from parity.comparison.runs.verification import verify
 from parity.confirmation.planted_port import can_be_planted
+from parity.verdict.explanation import explain_failure
 from tests import old_programs
 from tests.parity.against import hand_ports
 from tests.parity.against.exact_setup import exact_setup_against
@@ -80,6 +81,21 @@ def test_a_port_whose_loss_names_the_number_of_towers_is_found_at_another_one():
 def test_a_wrong_constant_of_the_port_is_found_in_its_stage(name, changes, stage):
     result = compared(name, **changes)
     assert not result.passed and result.first.stage == stage
+
+
+@pytest.mark.parametrize(
+    "changes, cause",
+    [
+        ({"statistics": "mean_of_towers"}, "BN_WHO_UPDATES"),
+        ({"statistics": "last_tower"}, "BN_WHO_UPDATES"),
+    ],
+)
+def test_causes_in_statistics_are_named_though_a_saved_graph_shows_no_proposals(changes, cause):
+    setup = setup_of("d_batch_norm", **changes)
+    with setup.legacy_program() as left, setup.modern_program() as right:
+        result = verify(left, right, setup.job, 3)
+    found = explain_failure(setup, None, result).recognized
+    assert [entry.cause.id for entry in found] == [cause]
 
 
 def test_rows_of_a_sparse_gradient_are_compared_as_a_dense_one():

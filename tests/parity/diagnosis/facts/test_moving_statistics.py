@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from parity.diagnosis.candidates.statistics_owners import FIRST, LAST, MEAN
+from parity.diagnosis.candidates.statistics_owners import FIRST, LAST, MEAN, NONE
 from parity.diagnosis.facts.moving_statistics import (
     SAME_STATISTICS,
     measure_moving_statistics,
@@ -124,7 +124,38 @@ def test_statistics_whose_copies_disagree_drift():
     assert facts_of(LEFT[0], LEFT, drift=["norm/mean", "w"]).drift == ["norm/mean"]
 
 
-def test_there_is_nothing_to_measure_without_proposals_or_common_statistics():
-    assert facts_of(LEFT[0], LEFT, left_proposals=[]) is None
+def test_there_is_nothing_to_measure_without_common_statistics():
     assert facts_of({"other": [1.0]}, [{"other": [1.0]}], right_old={"other": [1.0]}) is None
+    assert facts_of({"other": [1.0]}, [{"other": [1.0]}], right_old={"other": [1.0]}, left_proposals=[]) is None
     assert measure_moving_statistics([]) is None
+
+
+def test_the_ports_proposals_tell_whose_batches_the_values_of_a_saved_graph_are_of():
+    mean = {"norm/mean": [2.0], "norm/variance": [5.0]}
+    for kept, owner in ((LEFT[0], FIRST), (LEFT[1], LAST), (mean, MEAN)):
+        found = facts_of(kept, LEFT, left_proposals=[])
+        assert found.only_kept and [list(owners) for owners in found.owners] == [[FIRST], [owner]]
+    assert not facts_of(LEFT[0], LEFT).only_kept
+
+
+def test_values_that_a_saved_graph_keeps_are_compared_as_proposals():
+    doubled = {"norm/mean": [2.0], "norm/variance": [4.0]}  # twice as far from the old values
+    found = facts_of(doubled, [doubled, LEFT[1]], left_proposals=[])
+    assert {name: [fit.share.factor for fit in fits] for name, fits in found.moves.items()} == {
+        "norm/mean": [2.0],
+        "norm/variance": [2.0],
+    }
+    assert list(found.owners[0]) == [], "no batch of the port's explains what legacy keeps"
+
+
+def test_a_port_that_updates_nothing_beside_a_saved_graph_keeps_no_batch():
+    found = facts_of(OLD, [], left_proposals=[])
+    assert NONE in found.owners[1] and NONE not in found.owners[0]
+
+
+def test_a_step_counter_is_no_moving_statistic():
+    counted = {**LEFT[0], "global_step": np.int64(4)}
+    found = facts_of(
+        {**counted, "global_step": np.int64(3)}, [], {**OLD, "global_step": np.int64(3)}, left_proposals=[]
+    )
+    assert found is None or "global_step" not in found.gaps

@@ -104,3 +104,17 @@ def test_proposals_are_compared_in_steps_from_the_same_state_only():
     steps[1] = compared_step(record(1), record(1, **kept), BEFORE, moved)
     found = find_extents(made_up_evidence(steps, CONTEXT)).statistics
     assert (list(found.compared), found.steps, found.names) == ([0, 1], [0, 1], ["mean"])
+
+
+def test_what_both_sides_keep_is_compared_where_a_saved_graph_shows_no_proposals():
+    before = made_up_state(BEFORE.weights, BEFORE.slots, {"mean": [0.0, 0.0], "spread": [1.0, 1.0]}, BEFORE.averages)
+
+    def kept(mean, spread):
+        state = made_up_state(after().weights, after().slots, {"mean": mean, "spread": spread}, after().averages)
+        return step_record(gradients=[GRADIENT], combined=GRADIENT, state=state)
+
+    first = compared_step(kept([1.0, 2.0], [2.0, 3.0]), kept([1.0, 2.0], [2.0, 3.5]), before)
+    found = find_extents(made_up_evidence([first], CONTEXT)).statistics
+    assert (found.names, found.steps, found.in_some_variables) == (["spread"], [0], True)
+    equal = compared_step(first.left, first.left, before)
+    assert find_extents(made_up_evidence([equal], CONTEXT)).statistics.names == []
