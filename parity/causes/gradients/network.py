@@ -38,18 +38,23 @@ def label_smoothing(evidence: Evidence) -> Finding | None:
     found = find_smoothed_labels(evidence)
     if found is None:
         return None
+    part = format_factor(abs(found.smoothing))
+    sides = ("The port", "legacy") if found.smoothing > 0 else ("Legacy", "the port")
+    sides = sides if found.side_known else ("One side", "the other")
     return Finding(
-        f"The port smooths its labels: {format_factor(found.smoothing)} of each is spread over all classes.",
+        f"{sides[0]} smooths its labels, and {sides[1]} does not, or less: {part} of each is spread over all classes.",
         HIGH if found.distinct else LOW,
-        f"the gradient of {found.name} differs by {format_factor(found.smoothing)} x (share of the class in the batch "
+        f"the gradient of {found.name} differs by {part} x (share of the class in the batch "
         f"- 1 / classes), with whole numbers of examples, in {found.gradients} gradients"
         + ("" if found.distinct else "; a factor of the loss would look the same, for all classes are equally likely"),
-        {"smoothing": found.smoothing},
+        {"smoothing": found.smoothing if found.side_known else 0.0},
         ambiguous=not found.distinct,
     )
 
 
-def _plant_smoothing(finding: Finding, setup: Setup) -> injection.Change:
+def _plant_smoothing(finding: Finding, setup: Setup) -> injection.Change | None:
+    if finding.constants["smoothing"] <= 0:  # legacy's labels may be smoothed, and the clean port's are not
+        return None
     return faulty_layers.smoothed_labels(shortest_decimal(finding.constants["smoothing"], 1e-3))
 
 
@@ -194,11 +199,11 @@ CAUSES = (
     Cause(
         id="LABEL_SMOOTHING",
         stage=stages.LOSS,
-        title="the labels are smoothed",
+        title="the labels are smoothed, or are not",
         signature="The gradient of the logits' biases differs by s (c_k / b - 1 / K), where c_k of a replica's b "
         "examples have class k of K",
-        why="The argument label_smoothing of Keras's and PyTorch's cross-entropies.",
-        fix="Leave label_smoothing at 0.",
+        why="The argument label_smoothing of tf.losses and of Keras's and PyTorch's cross-entropies.",
+        fix="Give the port legacy's label_smoothing, 0 where it has none.",
         criterion=label_smoothing,
         plant=_plant_smoothing,
         faults=(Fault("labels_smoothed", faulty_layers.SMOOTHED_LABELS, faulty_layers.classifying),),

@@ -1,9 +1,10 @@
 """Smoothed labels: the trace that label smoothing leaves in the gradient of the logits' biases.
 
 The gradient of the biases of a softmax cross-entropy is the mean of the probabilities less the mean of the labels. Of
-smoothed labels it differs by `s (c_k / b - 1 / K)`, where c_k of the b examples have class k of K: whole numbers, to
-rounding. Where the probabilities are nearly 1 / K, as in a new net, that is nearly a multiple of the gradient itself,
-and so is what a temperature, or another loss, changes: there the counts are whole, too, but not to rounding.
+labels that are smoothed by s more it differs by `s (c_k / b - 1 / K)`, where c_k of the b examples have class k of K:
+whole numbers, to rounding. Where the port smooths less than legacy, or not at all, s is negative. Where the
+probabilities are nearly 1 / K, as in a new net, that is nearly a multiple of the gradient itself, and so is what a
+temperature, or another loss, changes: there the counts are whole, too, but not to rounding.
 """
 
 from __future__ import annotations
@@ -38,15 +39,17 @@ class SmoothedLabels(NamedTuple):
 
     Attributes:
       name: the biases of the logits.
-      smoothing: part of each label that is spread over all classes.
+      smoothing: part of each label that the port spreads over all classes more than legacy does; negative for less.
       gradients: number of gradients (replicas and steps) that it explains.
       distinct: whether it is told apart from a factor of the loss: not all gaps are multiples of their gradients.
+      side_known: whether the counts tell which side smooths more; those of few examples of few classes may not.
     """
 
     name: str
     smoothing: float
     gradients: int
     distinct: bool = True
+    side_known: bool = True
 
 
 class _Gap(NamedTuple):
@@ -66,10 +69,35 @@ def find_smoothed_labels(evidence: Evidence) -> SmoothedLabels | None:
     for name in names:
         gaps = list(_gaps(steps, name, evidence.eps))
         if gaps and gaps[0].gap.size > 2 and 1 < batch <= MOST_EXAMPLES:
-            smoothing = _common_smoothing(gaps, batch)
-            if smoothing is not None:
-                return SmoothedLabels(name, smoothing, len(gaps), not all(map(_is_parallel, gaps)))
+            possible = _signed_smoothings(gaps, batch)
+            if possible:
+                is_distinct = not all(map(_is_parallel, gaps))
+                return SmoothedLabels(name, possible[0], len(gaps), is_distinct, len(possible) == 1)
     return None
+
+
+def _signed_smoothings(gaps: list[_Gap], batch: int) -> list[float]:
+    """The smoothing that explains the gaps, with its sign; both signs where counts of either side are whole.
+
+    Of two, one is left out with which the other side's gradient, of labels that are not smoothed, would be that of no
+    probabilities.
+    """
+    turned = [_Gap(left + gap, -gap, noise) for left, gap, noise in gaps]
+    found = []
+    for sign, entries in ((1, gaps), (-1, turned)):
+        smoothing = _common_smoothing(entries, batch)
+        if smoothing is not None:
+            found.append((sign * smoothing, all(_has_probabilities(entry, smoothing) for entry in entries)))
+    likely = [smoothing for smoothing, has_probabilities in found if has_probabilities]
+    return likely or [smoothing for smoothing, _ in found]
+
+
+def _has_probabilities(entry: _Gap, smoothing: float) -> bool:
+    """Whether a gradient of biases and its labels' shares add up to numbers of 0 to 1."""
+    probabilities = entry.left + entry.gap / smoothing + 1 / entry.gap.size
+    return bool(
+        np.all(probabilities > -entry.noise / smoothing) and np.all(probabilities < 1 + entry.noise / smoothing)
+    )
 
 
 def _gaps(steps: Iterable[ComparedStep], name: str, eps: float) -> Iterator[_Gap]:

@@ -36,6 +36,21 @@ def test_smoothed_labels_are_named_with_the_number():
     assert (found["LABEL_SMOOTHING"].confidence, found["LABEL_SMOOTHING"].constants) == (HIGH, {"smoothing": 0.1})
 
 
+@pytest.mark.parametrize(
+    "smoothing, side_known, begins",
+    [
+        (0.1, True, "The port smooths its labels, and legacy does not"),
+        (-0.1, True, "legacy smooths its labels, and the port does not"),
+        (0.1, False, "One side smooths its labels, and the other does not"),
+    ],
+)
+def test_the_side_that_smooths_its_labels_is_named_where_it_is_known(smoothing, side_known, begins):
+    found = findings(smoothed=SmoothedLabels("last/biases", smoothing, 6, side_known=side_known))["LABEL_SMOOTHING"]
+    assert found.sentence.lower().startswith(begins.lower())
+    plant = next(cause for cause in network.CAUSES if cause.id == "LABEL_SMOOTHING").plant
+    assert (plant(found, None) is not None) == (smoothing > 0 and side_known)
+
+
 @pytest.mark.parametrize("agree, cause", [(False, "RECTIFIER"), (True, "BACKWARD_PASS")])
 def test_revived_units_are_a_rectifiers_only_if_the_losses_differ(agree, cause):
     found = findings(EQUAL._replace(losses_agree=agree, unequal_gradients=["a"], revived=["a"]))

@@ -9,10 +9,10 @@ G = np.array([0.25, -0.5, 0.125, 0.125], np.float32)
 COUNTS = np.array([[1, 3, 0, 4], [2, 2, 3, 1]])
 
 
-def smoothed(gaps, batch=8):
-    left = step_record(gradients=[{"biases": G} for _ in gaps])
-    right = step_record(gradients=[{"biases": (G + gap).astype(np.float32)} for gap in gaps])
-    step = compared_step(left, right, made_up_state({"biases": G}))
+def smoothed(gaps, batch=8, left=G):
+    right = step_record(gradients=[{"biases": (left + gap).astype(np.float32)} for gap in gaps])
+    left = step_record(gradients=[{"biases": left.astype(np.float32)} for _ in gaps])
+    step = compared_step(left, right, made_up_state({"biases": np.zeros(len(gaps[0]), np.float32)}))
     return find_smoothed_labels(made_up_evidence([step], Context(2, 2 * batch)))
 
 
@@ -20,6 +20,26 @@ def test_smoothing_is_read_from_whole_numbers_of_examples():
     found = smoothed(0.125 * (COUNTS / 8 - 1 / 4))
     assert found.name == "biases" and found.gradients == 2
     assert found.smoothing == pytest.approx(0.125, rel=1e-4)
+
+
+def test_labels_of_legacy_that_the_port_does_not_smooth():
+    gradients = np.array([0.25, -0.5, 0.125, 0.0625, 0.0625], np.float32)
+    counts = np.array([[1, 3, 0, 4, 0], [2, 2, 3, 1, 0]])  # 8 examples of 5 classes: counts of one side alone are whole
+    found = smoothed(-0.125 * (counts / 8 - 1 / 5), left=gradients)
+    assert found.smoothing == pytest.approx(-0.125, rel=1e-4) and found.side_known
+
+
+def test_probabilities_tell_which_side_smooths_where_counts_of_both_are_whole():
+    counts = np.array([3, 1, 2, 2])
+    legacy = (np.array([0.375, 0.125, 0.125, 0.375]) - counts / 8).astype(np.float32)
+    found = smoothed([0.125 * (counts / 8 - 1 / 4)], left=legacy)
+    assert found.smoothing == pytest.approx(0.125, rel=1e-4) and not found.side_known
+    counts = np.array([4, 0, 3, 1])
+    certain = (np.array([0.03125, 0.9375, 0.03125, 0.0]) - counts / 8).astype(np.float32)
+    found = smoothed([0.125 * (counts / 8 - 1 / 4)], left=certain)
+    assert found.smoothing == pytest.approx(0.125, rel=1e-4) and found.side_known
+    found = smoothed([-0.125 * (counts / 8 - 1 / 4)], left=certain + 0.125 * (counts / 8 - 1 / 4))
+    assert found.smoothing == pytest.approx(-0.125, rel=1e-4) and found.side_known
 
 
 def test_counts_that_are_not_whole_are_no_smoothing():
