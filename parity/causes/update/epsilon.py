@@ -12,7 +12,7 @@ from parity.causes.update.explaining_forms import BETTER, EXPLAINED, better_form
 from parity.causes.update.planted_updates import change_optimizer
 from parity.comparison import stages
 from parity.comparison.fits import near
-from parity.diagnosis.signatures.fitted_epsilon import FittedEpsilon, fit_port_epsilon
+from parity.diagnosis.signatures.fitted_epsilon import FittedEpsilon, fit_port_epsilon, smaller_fits_too
 from workloads import optimizers, schedules
 from workloads.optimizers import FormKind
 from workloads.optimizers.rmsprop import PYTORCH_PLACE
@@ -52,9 +52,10 @@ def another_epsilon(evidence: Evidence) -> Finding | None:
     else:
         return None
     own = optimizer.kernel().constants.get("epsilon", 0.0)
+    smaller = smaller_fits_too(evidence, fit, EXPLAINED)
     return Finding(
-        f"{type(optimizer).__name__} in the port uses epsilon {epsilon} where legacy uses {own:g}: the updates differ "
-        "most where gradients are small.",
+        f"{type(optimizer).__name__} in the port uses epsilon {epsilon}{' or a smaller one' if smaller else ''} where "
+        f"legacy uses {own:g}: the updates differ most where gradients are small.",
         HIGH if fit.misfit <= EXPLAINED else MEDIUM,
         f"with {epsilon} the update is explained to {fit.misfit:.1f} roundings (root mean square), with legacy's to "
         f"{right.misfit(right.own_form):.0f}",
@@ -106,7 +107,7 @@ CAUSES = (
         signature="Gradients and slots agree; the update is smaller where |g| is small",
         why="The default is 1e-8 in 1.x and 1e-7 in Keras, both in the epsilon-hat form. PyTorch adds 1e-8 after the "
         "bias correction: in step t that is 1e-8 sqrt(1 - beta2^t) in 1.x's place.",
-        fix="Use epsilon=1e-8, in the epsilon-hat form.",
+        fix="Give the port legacy's epsilon, in the epsilon-hat form.",
         criterion=adam_eps,
         plant=_plant_epsilon,
         by_variable=True,
@@ -124,7 +125,7 @@ CAUSES = (
         signature="Gradients and mean squares agree; the update is smaller where |g| is small",
         why="The default is 1e-10 (inside the root) in 1.x and 1e-7 in Keras; PyTorch adds 1e-8 outside the root, and "
         "multiplies the momentum slot by the learning rate, which 1.x's slot holds.",
-        fix="Use epsilon=1e-10.",
+        fix="Give the port legacy's epsilon, inside of the root.",
         criterion=rmsprop_eps,
         plant=_plant_epsilon,
         by_variable=True,

@@ -18,6 +18,9 @@ from workloads.optimizers.update_forms import EpsilonPlace
 GRID = tuple(float(value) for value in np.logspace(-16, 1, 69))
 DIVISIONS = 30
 
+#: Part of a fitted epsilon that is tried, too, to see whether the updates show its value or only a bound.
+MUCH_SMALLER = 1e-3
+
 #: Elements of the update that are looked at; more say nothing new of one number.
 MOST_ELEMENTS = 5000
 
@@ -40,10 +43,52 @@ class FittedEpsilon(NamedTuple):
 def fit_port_epsilon(evidence: Evidence) -> FittedEpsilon | None:
     """Returns the epsilon that explains the right's updates best; None for an optimizer without one."""
     optimizer = evidence.context.optimizer
-    if optimizer is None:
-        return None
+    return None if optimizer is None else fit_epsilon(_port_updates(evidence), optimizer, evidence.eps)
+
+
+def _port_updates(evidence: Evidence) -> list[ObservedUpdate]:
     rows = [(step.right, step.right_before) for step in evidence.steps]
-    return fit_epsilon(observe_updates(rows, optimizer), optimizer, evidence.eps)
+    return observe_updates(rows, evidence.context.optimizer) if evidence.context.optimizer is not None else []
+
+
+def smaller_fits_too(evidence: Evidence, fit: FittedEpsilon, most: float) -> bool:
+    """Returns whether a much smaller epsilon than the fitted one, in its place, explains the port's updates too.
+
+    Where all gradients are far larger than an epsilon, its value leaves no trace.
+
+    Args:
+      evidence: of the port.
+      fit: the epsilon.
+      most: misfit up to which one explains the updates.
+
+    Returns:
+      the answer.
+    """
+    optimizer = evidence.context.optimizer
+    if optimizer is None:
+        return False
+    misfit = misfit_of_smaller(_port_updates(evidence), optimizer, fit, evidence.eps)
+    return misfit <= max(most, 2 * fit.misfit)
+
+
+def misfit_of_smaller(updates: Sequence[ObservedUpdate], optimizer: Optimizer, fit: FittedEpsilon, eps: float) -> float:
+    """Measures how well a much smaller epsilon than the fitted one, in its place, explains the updates.
+
+    Args:
+      updates: one side's steps.
+      optimizer: says the places.
+      fit: the epsilon.
+      eps: machine epsilon of the weights.
+
+    Returns:
+      the misfit, in roundings; infinity without updates or where the optimizer does not know the place.
+    """
+    places = [place for place in optimizer.epsilon_places() if place.name == fit.place]
+    if not places or not updates:
+        return float("inf")
+    samples = [_sample(EpsilonSample(update, measure_change(update, optimizer, eps))) for update in updates]
+    with np.errstate(all="ignore"):
+        return misfit_of_epsilon(samples, places[0], fit.epsilon * MUCH_SMALLER)
 
 
 class EpsilonSample(NamedTuple):

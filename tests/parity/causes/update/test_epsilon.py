@@ -57,6 +57,12 @@ def test_another_epsilon_explains_the_update_far_better(own, large, named):
     assert ("ADAM_EPS" in found) == named
 
 
+def test_an_epsilon_that_shows_no_value_is_one_of_at_most_so_much():
+    with mock.patch.object(epsilon, "smaller_fits_too", return_value=True):
+        found = recognized(side(large=5000.0), side(own=5000.0, large=1.0))
+    assert found["ADAM_EPS"].sentence.startswith("Adam in the port uses epsilon 1e-3 or a smaller one where legacy")
+
+
 @pytest.mark.parametrize("left, named", [(0.6, True), (0.4, False)])
 def test_an_epsilon_that_explains_legacy_better_too_is_no_cause(left, named):
     assert ("ADAM_EPS" in recognized(side(own=1.0, large=left), side(own=5000.0, large=1.0))) == named

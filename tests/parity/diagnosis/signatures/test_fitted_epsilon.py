@@ -5,9 +5,12 @@ import pytest
 
 from parity.diagnosis.signatures.fitted_epsilon import (
     EpsilonSample,
+    FittedEpsilon,
     fit_epsilon,
     fit_port_epsilon,
     misfit_of_epsilon,
+    misfit_of_smaller,
+    smaller_fits_too,
 )
 from parity.diagnosis.stage_checks.measured_change import measure_change
 from tests.parity.step_records import made_up_evidence
@@ -77,3 +80,15 @@ def test_what_is_not_finite_fits_nothing():
 def test_an_optimizer_without_an_epsilon_has_no_fit():
     assert fit_epsilon(observed(optimizers.Adam(), 0, 1e-8), optimizers.Momentum(), EPS) is None
     assert fit_port_epsilon(made_up_evidence()) is None
+
+
+@pytest.mark.parametrize("epsilon, leaves_no_trace", [(1e-18, True), (1e-4, False)])
+def test_an_epsilon_far_below_all_gradients_leaves_no_trace_of_its_value(epsilon, leaves_no_trace):
+    adam = optimizers.Adam()
+    found = misfit_of_smaller(observed(adam, 0, epsilon), adam, FittedEpsilon("", epsilon, 0.0), EPS)
+    assert (found < 1.0) is leaves_no_trace
+
+
+def test_nothing_is_said_of_smaller_epsilons_without_updates():
+    assert misfit_of_smaller([], optimizers.Adam(), FittedEpsilon("", 1e-8, 0.0), EPS) == float("inf")
+    assert not smaller_fits_too(made_up_evidence([]), FittedEpsilon("", 1e-8, 0.0), 20.0)
