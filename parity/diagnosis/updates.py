@@ -33,6 +33,8 @@ class SlotFit(NamedTuple):
       old_size, gain_size: length of each addend relative to the slot's: the coefficient of nothing is not known.
       decay: the c for which `gradient + c * weight` in the place of the gradient explains the slot; 0 if the gradient
         alone explains it, NaN if no c does.
+      old_length: length of the slot's old value relative to the new one's: how much of it is kept shows even where that
+        is nothing.
     """
 
     step: int
@@ -42,6 +44,7 @@ class SlotFit(NamedTuple):
     old_size: float
     gain_size: float
     decay: float = 0.0
+    old_length: float = 0.0
 
 
 class DecayFit(NamedTuple):
@@ -199,7 +202,10 @@ def _fit_slot(update: ObservedUpdate, slot: str, rule: SlotRule) -> SlotFit:
     keep, gain = (float(value) for value in fit.coefficients)
     whole = np.linalg.norm(new) or 1.0
     old_size, gain_size = float(np.linalg.norm(keep * old) / whole), float(np.linalg.norm(gain * term) / whole)
-    return SlotFit(update.step, keep, gain, fit.residual, old_size, gain_size, _fit_coupled_decay(update, slot, rule))
+    decay = _fit_coupled_decay(update, slot, rule)
+    return SlotFit(
+        update.step, keep, gain, fit.residual, old_size, gain_size, decay, float(np.linalg.norm(old) / whole)
+    )
 
 
 def _fit_coupled_decay(update: ObservedUpdate, slot: str, rule: SlotRule) -> float:

@@ -102,13 +102,15 @@ def kept_part(fits: Sequence[SlotFit], averaging: bool) -> float:
       the median; NaN if no step determines it, or if the steps do not agree.
     """
     kept = _kept_parts(fits, averaging)
+    if kept and all(abs(part) <= LEAST_PART for part in kept):
+        return 0.0
     return float(np.median(kept)) if kept and spread(kept) < 1e-2 else float("nan")
 
 
 def _kept_parts(fits: Sequence[SlotFit], averaging: bool) -> list[float]:
     """The part of itself that a slot keeps in each step that determines it; `averaging` as in `kept_part`."""
     known = [fit for fit in fits if fit.residual < MOST_RESIDUAL]
-    kept = [fit.keep for fit in known if fit.old_size > 1e-2 and fit.gain_size > 1e-6]
+    kept = [fit.keep for fit in known if max(fit.old_size, fit.old_length) > 1e-2 and fit.gain_size > 1e-6]
     return [1 - fit.gain for fit in known if fit.old_size <= 1e-2] if not kept and averaging else kept
 
 

@@ -37,6 +37,21 @@ def test_another_momentum_is_named():
     )
 
 
+def test_a_momentum_of_nothing_is_named():
+    keeps = (3e-9, -2e-9, 1e-9)  # rounding of zero
+    without = side(CONSTANT, keeps=keeps)
+    fits = [
+        fit._replace(keep=keep, old_size=abs(keep), old_length=1.0)
+        for fit, keep in zip(without.slots["momentum"], keeps)
+    ]
+    without.slots["momentum"][:] = fits
+    assert recognized(side(CONSTANT), without)["OPTIMIZER_CONSTANT"].sentence == (
+        "Slot momentum keeps 0 of itself in each of the port's steps and 0.5 in each of legacy's: another momentum."
+    )
+    without.slots["momentum"][:] = [fit._replace(old_length=1e-3) for fit in fits]  # of an empty slot, nothing is kept
+    assert recognized(side(CONSTANT), without) == {}
+
+
 @pytest.mark.parametrize("keep, causes", [(0.5009, []), (0.5011, ["OPTIMIZER_CONSTANT"])])
 def test_constants_are_equal_within_two_in_a_thousand(keep, causes):
     assert list(recognized(side(CONSTANT), side(CONSTANT, keeps=[keep] * 3))) == causes
