@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 #: A slot's coefficients are read from steps whose fit leaves less than this part over.
 MOST_RESIDUAL = 1e-3
 
+#: Slots keep the same part of themselves within this part of it.
+SAME_KEEP = 2e-3
+
 
 class _MomentumSlots(NamedTuple):
     """The momentum slot on both sides.
@@ -49,11 +52,11 @@ def momentum_form(evidence: Evidence) -> Finding | None:
     if adds_learning_rate(slots.right, rates) and changes:
         return _rate_inside(slots, "the slot takes up -rate times the gradient", {"shown": "keras"})
     known = [f for f in changes if f.old_size > 1e-3 and rates[f.step] and rates[f.step - 1]]
-    if not known:
+    ratios = {fit.step: rates[fit.step - 1] / rates[fit.step] for fit in known}
+    if all(near(ratio, 1, 2 * SAME_KEEP) for ratio in ratios.values()):
+        return None  # a slot without the learning rate keeps as much
+    if not all(near(fit.keep, slots.momentum * ratios[fit.step], SAME_KEEP) for fit in known):
         return None
-    for fit in known:
-        if not near(fit.keep, slots.momentum * rates[fit.step - 1] / rates[fit.step], 2e-3):
-            return None
     reason = f"there the slot keeps {format_factor(known[0].keep)} of itself in legacy's terms"
     return _rate_inside(slots, reason, {"shown": "1.x"})
 

@@ -45,6 +45,13 @@ def test_the_kept_part_is_the_ratio_of_the_rates_within_two_in_a_thousand(keep, 
     assert list(recognized(side(HALVED), side(HALVED, keeps=(0.5, 0.5, keep)))) == causes
 
 
+@pytest.mark.parametrize("fall, causes", [(1.0039, []), (1.0041, ["MOMENTUM_FORM"])])
+def test_a_change_of_the_rate_must_exceed_what_any_slot_keeps(fall, causes):
+    rates = [0.5, 0.5, 0.5 / fall]
+    kept = 0.5 * (1 + (fall - 1) * 0.6)  # as near to what is kept with the rate inside as to what is kept without it
+    assert list(recognized(side(rates), side(rates, keeps=(0.5, 0.5, kept)))) == causes
+
+
 def test_every_change_of_the_rate_must_show_in_the_slot():
     rates = [0.5, 0.25, 0.125]
     assert list(recognized(side(rates), side(rates, keeps=(0.5, 1.0, 1.0)))) == ["MOMENTUM_FORM"]
