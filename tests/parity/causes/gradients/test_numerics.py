@@ -125,6 +125,14 @@ def test_a_difference_of_a_few_roundings_is_named():
     )
 
 
+def test_rounding_of_an_update_without_a_rule_is_less_sure():
+    """A faulty update of a step that is written as a function may differ by no more than rounding."""
+    same = {"gradients": [{"w": [1.0, 1.0]}], "combined": {"w": [1.0, 1.0]}}
+    states = [made_up_state({"w": [1.5, 2.5 * (1 + part)]}, step=1) for part in (0, 2.0**-22)]
+    found = float_order({**same, "state": states[0]}, {**same, "state": states[1]})
+    assert found.confidence == MEDIUM and "No rule of the update is known" in found.sentence
+
+
 @pytest.mark.parametrize("kind", ["gradients", "combined"])
 @pytest.mark.parametrize("error, named", [(2.0**-17, True), (2.0**-16, False)])  # 64 and 128 times epsilon
 def test_rounding_is_at_most_a_hundred_times_epsilon(kind, error, named):
