@@ -9,22 +9,34 @@ it names the function.
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping, Sequence
+import itertools
+import re
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import tensorflow as tf
 
-from parity.against.forward_values import ForwardOp, ForwardPass
+from parity.against.forward_values import ForwardOp, ForwardPass, attributes_of
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.program import Arrays
 from workloads.support.wording import FEW
 
+#: The kind of a difference where the port's loss is a tensor that the old graph computes its loss from.
+ENDS = "loss"
+
 #: Relative difference up to which two tensors hold the same numbers, where identical bits are not asked for.
 CLOSE = 1e-5
 
-
 #: Op types that pass on what they get.
 _PASSES = ("Identity", "Reshape", "Squeeze", "ExpandDims", "StopGradient")
+
+
+#: Ops that read the shape alone of what they get.
+_SHAPES = ("Shape", "ShapeN", "Size", "Rank")
+
+#: The version at the end of an op's type; both eras have versions of their own.
+_VERSION = re.compile(r"V\d+$")
 
 
 class ForwardDifference(NamedTuple):
@@ -32,10 +44,11 @@ class ForwardDifference(NamedTuple):
 
     Attributes:
       op: name of the op in the port.
-      kind: its type.
+      kind: its type; `ENDS` for a loss to which the old graph adds something.
       place: the line of the user's code that made it, and the function.
       inputs: tensors of the old graph that its inputs are.
-      instead: ops of the old graph that take the first of these.
+      instead: ops of the old graph that take these in the forward pass.
+      otherwise: numbers and attributes in which the op differs from one of its kind among those, in words.
     """
 
     op: str
@@ -43,13 +56,17 @@ class ForwardDifference(NamedTuple):
     place: str
     inputs: tuple[str, ...]
     instead: tuple[str, ...]
+    otherwise: tuple[str, ...] = ()
 
     def sentence(self) -> str:
         """Returns the difference as a line of a report."""
         where = self.place or self.op
-        known = f" from {', '.join(self.inputs)} of the old graph" if self.inputs else ""
         instead = f"; the old graph goes on with {', '.join(self.instead)}" if self.instead else ""
-        return f"the forward passes diverge at {where}: {self.kind}{known}{instead}"
+        if self.kind == ENDS:
+            return f"the port's loss, made at {where}, is {self.inputs[0]} of the old graph{instead}"
+        known = f" from {', '.join(self.inputs)} of the old graph" if self.inputs else ""
+        otherwise = f"; {', '.join(self.otherwise)}" if self.otherwise else ""
+        return f"the forward passes diverge at {where}: {self.kind}{known}{instead}{otherwise}"
 
     def to_json(self) -> dict[str, Any]:
         """Returns the difference for `--json`."""
@@ -57,7 +74,7 @@ class ForwardDifference(NamedTuple):
 
 
 def find_forward_difference(
-    port: ForwardPass, old: Arrays, graph: Graph, close: float = 0.0
+    port: ForwardPass, old: Arrays, graph: Graph, close: float = 0.0, old_loss: str = ""
 ) -> ForwardDifference | None:
     """Finds the first op whose inputs the old graph has and whose result it does not.
 
@@ -66,17 +83,39 @@ def find_forward_difference(
       old: {tensor of the old graph: value}.
       graph: index of the old graph.
       close: see `matching_tensors`.
+      old_loss: the loss in the old graph; "" if a port's loss that occurs before it is of no interest.
 
     Returns:
       the difference; None if the old graph has the port's loss.
     """
     found = matching_tensors(port.values, old, close)
     made_by = {output: op for op in port.ops for output in op.outputs}
+    members = {parse_tensor_name(name).node for name in old}
     unknown = _unknown_behind(port.loss, made_by, found)
+    unknown = unknown & _computed_from(port, found) or unknown
     for op in port.ops:
         if op.name in unknown and not any(made_by[name].name in unknown for name in op.inputs if name in made_by):
-            return _described(op, found, graph)
+            return _described(op, port, found, graph, members)
+    ends = found.get(port.loss, "")
+    if old_loss and ends and _goes_on(ends, old_loss, old):
+        instead = _named_users([ends], graph, members)
+        return ForwardDifference(made_by[port.loss].name, ENDS, made_by[port.loss].place, (ends,), tuple(instead))
     return None
+
+
+def _computed_from(port: ForwardPass, known: Collection[str]) -> set[str]:
+    """Ops whose values, and not only shapes, are computed from weights, batch, or tensors that the old graph has."""
+    tensors, ops = {*port.given, *known}, set[str]()
+    for op in port.ops:
+        if op.kind not in _SHAPES and any(name in tensors for name in op.inputs):
+            ops.add(op.name)
+            tensors.update(op.outputs)
+    return ops
+
+
+def _goes_on(tensor: str, loss: str, old: Arrays) -> bool:
+    """Whether the old graph computes another loss from a tensor: not one that has its number."""
+    return tensor != loss and loss in old and not np.array_equal(np.ravel(old[tensor]), np.ravel(old[loss]))
 
 
 def _unknown_behind(loss: str, made_by: Mapping[str, ForwardOp], found: Mapping[str, str]) -> set[str]:
@@ -92,18 +131,55 @@ def _unknown_behind(loss: str, made_by: Mapping[str, ForwardOp], found: Mapping[
     return unknown
 
 
-def _described(op: ForwardOp, found: Mapping[str, str], graph: Graph) -> ForwardDifference:
+def _described(
+    op: ForwardOp, port: ForwardPass, found: Mapping[str, str], graph: Graph, members: Collection[str]
+) -> ForwardDifference:
     inputs = [found[name] for name in op.inputs if name in found]
-    instead = [f"{use} ({graph.type(use)})" for use in _users(inputs[0], graph)] if inputs else []
-    return ForwardDifference(op.name, op.kind, op.place, tuple(inputs), tuple(instead[:FEW]))
+    users = list(dict.fromkeys(user for tensor in inputs for user in _users(tensor, graph, members)))
+    same = [user for user in users if _VERSION.sub("", graph.type(user)) == _VERSION.sub("", op.kind)]
+    otherwise = _differing_numbers(op, port, same[0], graph) if len(same) == 1 else []
+    instead = _named_users(inputs, graph, members)[:FEW] if not otherwise else [f"{same[0]} ({graph.type(same[0])})"]
+    return ForwardDifference(op.name, op.kind, op.place, tuple(inputs), tuple(instead), tuple(otherwise))
 
 
-def _users(tensor: str, graph: Graph) -> list[str]:
-    """Returns the ops that take a tensor in the forward pass, beyond those that pass it on."""
+def _differing_numbers(op: ForwardOp, port: ForwardPass, other: str, graph: Graph) -> list[str]:
+    """The attributes, and the constants among the inputs, in which an op differs from one of its kind, in words."""
+    theirs = attributes_of(graph.nodes[other])
+    found = [
+        f"{name} is {text} in the port and {theirs[name]} in the old graph"
+        for name, text in sorted(op.attributes.items())
+        if name in theirs and theirs[name] != text
+    ]
+    made = {output for one in port.ops for output in one.outputs} | port.given
+    own = [port.values[name] for name in op.inputs if name not in made and name in port.values]
+    constants = [tensor.node for tensor in graph.inputs(other) if graph.type(tensor.node) == "Const"]
+    values = [tf.make_ndarray(graph.nodes[node].attr["value"].tensor) for node in constants]
+    if len(own) == len(values) == 1 and np.size(own[0]) == np.size(values[0]) == 1:
+        mine, old = np.ravel(own[0])[0], np.ravel(values[0])[0]
+        if mine != old:
+            found.append(f"its constant is {mine:g} in the port and {old:g} in the old graph")
+    return found
+
+
+def _named_users(tensors: Sequence[str], graph: Graph, members: Collection[str]) -> list[str]:
+    """The ops that take some tensors, each with its type; the first ones of each tensor before further ones."""
+    rows = [_users(tensor, graph, members) for tensor in tensors]
+    names = [user for turn in itertools.zip_longest(*rows) for user in turn if user is not None]
+    return [f"{user} ({graph.type(user)})" for user in dict.fromkeys(names)]
+
+
+def _users(tensor: str, graph: Graph, members: Collection[str]) -> list[str]:
+    """Returns the ops of the forward pass that take a tensor's values, beyond those that pass it on.
+
+    Args:
+      tensor: of the old graph.
+      graph: index of the old graph.
+      members: nodes of the tower's forward pass.
+    """
     node, output = parse_tensor_name(tensor)
     uses = [use.node for use in graph.users(node) if use.output == output] if node in graph.nodes else []
-    forward = [use for use in uses if "gradients" not in use]
-    beyond = [user for use in forward if graph.type(use) in _PASSES for user in _users(f"{use}:0", graph)]
+    forward = [use for use in uses if use in members and graph.type(use) not in _SHAPES]
+    beyond = [user for use in forward if graph.type(use) in _PASSES for user in _users(f"{use}:0", graph, members)]
     return list(dict.fromkeys([use for use in forward if graph.type(use) not in _PASSES] + beyond))
 
 

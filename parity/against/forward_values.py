@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import types
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ class ForwardOp(NamedTuple):
       place: the line of the user's code that made it, "port.py:57, in layer"; "" if it is not known.
       inputs: names of its inputs.
       outputs: names of its outputs.
+      attributes: {name: text} of its attributes, those that only say types left out.
     """
 
     name: str
@@ -40,6 +42,7 @@ class ForwardOp(NamedTuple):
     place: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    attributes: Mapping[str, str] = types.MappingProxyType({})
 
 
 class ForwardPass(NamedTuple):
@@ -49,11 +52,13 @@ class ForwardPass(NamedTuple):
       ops: in the order in which they are run; those that are given are left out.
       values: {tensor: value}.
       loss: name of the loss.
+      given: tensors of weights and of the batch.
     """
 
     ops: list[ForwardOp]
     values: Arrays
     loss: str
+    given: frozenset[str] = frozenset()
 
 
 class _GivenFrame(Frame):
@@ -100,7 +105,8 @@ def port_forward(job: Job, state: State, batch: Arrays, replica: int) -> Forward
         fetched = [tensor for op in made for tensor in op.outputs if _is_fetched(tensor)]
         with v1.Session(graph=graph, config=session_config(["CPU:0"], exact=True)) as session:
             values = session.run({tensor.name: tensor for tensor in fetched}, frame.fed)
-    return ForwardPass([_described(op) for op in made if op.type not in _GIVEN], values, loss.name)
+    given = frozenset(tensor.name for tensor in frame.fed)
+    return ForwardPass([_described(op) for op in made if op.type not in _GIVEN], values, loss.name, given)
 
 
 def old_forward(
@@ -148,7 +154,21 @@ def _is_fetched(tensor: tf.Tensor) -> bool:
 
 def _described(op: tf.Operation) -> ForwardOp:
     inputs, outputs = (tuple(tensor.name for tensor in tensors) for tensors in (op.inputs, op.outputs))
-    return ForwardOp(op.name, op.type, _place(op), inputs, outputs)
+    return ForwardOp(op.name, op.type, _place(op), inputs, outputs, attributes_of(op.node_def))
+
+
+def attributes_of(node: tf.compat.v1.NodeDef) -> dict[str, str]:
+    """Returns {name: text} of a node's attributes; types, and what only the runtime reads, are left out."""
+    found = {}
+    for name, value in node.attr.items():
+        kind = value.WhichOneof("value")
+        if kind in ("f", "i", "b"):
+            found[name] = f"{getattr(value, kind):g}" if kind == "f" else str(getattr(value, kind))
+        elif kind == "s" and name in ("padding", "data_format"):
+            found[name] = value.s.decode()
+        elif kind == "list" and value.list.i:
+            found[name] = str(list(value.list.i))
+    return {name: text for name, text in found.items() if not name.startswith("_")}
 
 
 def _place(op: Any) -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import contextlib
 
+import numpy as np
+
 from parity.against.against_setup import OldGraph
 from parity.against.forward_difference import CLOSE, ForwardDifference, find_forward_difference
 from parity.against.forward_values import old_forward, port_forward
 from parity.comparison import stages
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
+from workloads.lifted.plan import Plan
 from workloads.lifted.replication import replica_of_tower, tower_run_by
+from workloads.program import Arrays
 
 
 def explain_loss(setup: Setup, old: OldGraph, verification: Verification) -> ForwardDifference | None:
@@ -43,6 +47,20 @@ def explain_loss(setup: Setup, old: OldGraph, verification: Verification) -> For
         loss = plan.phases[0].losses[tower]
         shards = old.batches(setup.job).shards(state.step)
         values = old_forward(reference.old_graph, old.workload.graph, loss, given, shards)
+    values.update(_given_values(plan, tower, shards[replica]))
     batch = old.port_source(setup.job).shards(state.step)[replica]
     close = 0.0 if verification.tolerance_name == "exact" else CLOSE
-    return find_forward_difference(port_forward(setup.job, state, batch, replica), values, old.workload.graph, close)
+    port = port_forward(setup.job, state, batch, replica)
+    return find_forward_difference(port, values, old.workload.graph, close, loss)
+
+
+def _given_values(plan: Plan, tower: int, batch: Arrays) -> Arrays:
+    """{tensor: value} of a tower's inputs that are batches.
+
+    Args:
+      plan: of the lift.
+      tower: number of the tower.
+      batch: {input: array} of the tower's replica.
+    """
+    entries = [entry for entry in plan.inputs if entry.name in batch and tower < len(entry.tensors)]
+    return {entry.tensors[tower]: np.asarray(batch[entry.name]) for entry in entries}
