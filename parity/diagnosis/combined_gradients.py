@@ -38,6 +38,9 @@ LEAST_ROUNDINGS, MOST_ROUNDINGS, SIDE = 6.0, 20.0, 16.0
 #: A limit that the fits show is a candidate's if it is within this part of it.
 SAME_LIMIT = 1e-4
 
+#: The largest elements of several steps' gradients are a limit by value within this part.
+SAME_ELEMENT = 1e-6
+
 #: Added to the norm by PyTorch's `clip_grad_norm_`.
 EPSILON = 1e-6
 
@@ -101,12 +104,19 @@ class _CombinedStep(NamedTuple):
 
 
 class _StepFits(NamedTuple):
-    """Fits of one step that assume no form: see `CombinedFit`; `replica_norms` are the replicas' lengths."""
+    """Fits of one step that assume no form: see `CombinedFit`.
+
+    Attributes:
+      weight, coefficients, norm: of the combined gradients.
+      replica_norms: the replicas' lengths.
+      largest: the combined gradients' largest element.
+    """
 
     weight: FactorFit
     coefficients: CombinationFit
     norm: float
     replica_norms: list[float]
+    largest: float = 0.0
 
 
 def fit_combined_gradients(evidence: Evidence) -> tuple[CombinedFit | None, CombinedFit | None]:
@@ -168,6 +178,7 @@ def _fit_step(step: _CombinedStep) -> _StepFits:
         coefficients=fit_combination(replicas, combined),
         norm=float(np.linalg.norm(combined)),
         replica_norms=[float(np.linalg.norm(replica)) for replica in replicas],
+        largest=float(np.max(np.abs(combined), initial=0.0)),
     )
 
 
@@ -192,7 +203,14 @@ def _possible_limits(
             if lengths and shown and spread(lengths) <= 1e-3:
                 shown_limit = float(np.median(lengths))
                 limits += [] if any(near(shown_limit, limit, SAME_LIMIT) for limit in limits) else [shown_limit]
+    limits += [largest / count for largest in _largest_alike(fits) for count in (1, replicas)]
     return list(dict.fromkeys(limit for limit in limits if limit > 0))
+
+
+def _largest_alike(fits: Sequence[_StepFits]) -> list[float]:
+    """The combined gradients' largest element, where it is the same in all of several steps: clipped by value."""
+    elements = [fit.largest for fit in fits]
+    return elements[:1] if len(elements) > 1 and spread(elements) <= SAME_ELEMENT else []
 
 
 def _lengths_after(fits: Sequence[_StepFits], unclipped: float, noise: float) -> list[float]:

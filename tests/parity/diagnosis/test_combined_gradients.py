@@ -43,6 +43,21 @@ def test_one_replicas_gradient_alone_is_no_form():
     np.testing.assert_allclose(left.coefficients[0].coefficients, [1.0, 0.0], atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "combined, form",
+    [
+        ([[-1.0, 1.0], [1.0, 0.5]], CombinedForm("mean", "combined", "value", 1.0)),
+        ([[0.0, 1.0], [1.0, 0.5]], CombinedForm("mean", "tower", "value", 1.0)),
+        ([[-1.0, 1.0], [1.0, 0.25]], None),  # 0.25 is no replica's, nor their mean
+    ],
+)
+def test_clipping_by_value_is_found_by_the_largest_element_of_all_steps(combined, form):
+    gradients = [REPLICAS, [{"w": [3.0, 0.5]}, {"w": [2.0, 0.5]}]]
+    steps = [step_record(i, gradients=gradients[i], combined={"w": value}) for i, value in enumerate(combined)]
+    evidence = made_up_evidence([compared_step(step, step) for step in steps], Context(replicas=2))
+    assert fit_combined_gradients(evidence)[0].first == form
+
+
 def test_clipping_after_combining_is_found_without_being_told():
     left, _ = fits_of([-1.25, 2.5], context=Context(replicas=2))  # half of the mean
     assert left.first.where == "combined"
