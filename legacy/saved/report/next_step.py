@@ -12,7 +12,7 @@ import numpy as np
 from legacy.saved.facts.basics.rows import Row
 from legacy.saved.facts.basics.unsafe_ops import python_in_model
 from workloads.lifted.plan import Plan, Variable
-from workloads.lifted.replication import divided_loops, replica_counts, unequal_parts
+from workloads.lifted.replication import divided_loops, own_number_only, replica_counts, unequal_parts
 from workloads.support.wording import counted, listed
 
 #: Folder that the next commands write and read.
@@ -46,10 +46,23 @@ def next_rows(plan: Plan, path: str, flags: Sequence[str]) -> list[Row]:
     return [
         {"what": "can be lifted", "is": _can_be_lifted(plan, refused)},
         {"what": "replicas", "is": replica_counts(plan)},
+        *_constants_rows(plan),
         {"what": "parameters", "is": parameter_count(plan.variables)},
         {"what": "next command", "is": " ".join(map(shlex.quote, command))},
         {"what": "then", "is": f"python -m parity.verify --workload={verified}"},
     ]
+
+
+def _constants_rows(plan: Plan) -> list[Row]:
+    """The row on the graph's constants of a program that runs at other numbers of replicas than its towers.
+
+    A constant that Python computed from the number of towers, as `0.05 * num_gpus`, is like any other.
+    """
+    if plan.towers == 1 or divided_loops(plan) or own_number_only(plan):
+        return []
+    made = "a learning rate, a divisor of losses or the steps of a decay that was computed from that number"
+    text = f"stay those of {plan.towers} towers; {made} is changed in the source (--source={SOURCE})"
+    return [{"what": "constants", "is": text}]
 
 
 def _can_be_lifted(plan: Plan, refused: Sequence[str]) -> str:

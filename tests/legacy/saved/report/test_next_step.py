@@ -18,6 +18,15 @@ def test_a_graph_that_can_be_lifted(tmp_path):
     assert found["then"] == "python -m parity.verify --workload=lifted"
 
 
+def test_constants_stay_those_of_the_towers_where_replicas_may_be_of_another_number(tmp_path):
+    plan = small_job(str(tmp_path / "lift")).workload.plan
+    assert answers(plan)["constants"].startswith(f"stay those of {plan.towers} towers; a learning rate")
+    plan.own_number = "towers differ"
+    assert "constants" not in answers(plan), "there is no other number"
+    plan.own_number, plan.towers = "", 1
+    assert "constants" not in answers(plan), "one tower's constants follow no number of towers"
+
+
 def test_the_checkpoint_beside_a_graph_is_named(tmp_path):
     plan = small_job(str(tmp_path / "lift")).workload.plan
     (tmp_path / "model.ckpt-7.index").touch()

@@ -26,6 +26,8 @@ def test_an_analysed_graph_has_all_sections(tmp_path):
     assert {row["what"]: row["is"] for row in sections["next"]} == {
         "can be lifted": "yes",
         "replicas": "any number",
+        "constants": "stay those of 2 towers; a learning rate, a divisor of losses or the steps of a decay that was "
+        "computed from that number is changed in the source (--source=port.py)",
         "parameters": "2 in 1 weight; 5 in all variables that a step uses",
         "next command": f"python -m legacy.lift {path} --out=lifted",
         "then": "python -m parity.verify --workload=lifted",
