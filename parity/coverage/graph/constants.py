@@ -30,7 +30,7 @@ from parity.coverage.graph.overwritten import find_overwritten
 from parity.coverage.graph.step_functions import constants_of_step, is_period
 from parity.coverage.graph.step_numbers import StepNumbers
 from parity.coverage.graph.zeros import find_zeros, reaches
-from workloads.lifted.graph import Graph, forget_placement, parse_tensor_name
+from workloads.lifted.graph import TWO_WAY_SWITCHES, Graph, forget_placement, parse_tensor_name
 from workloads.lifted.graph.tensor_names import data_inputs
 
 #: A threshold is changed by this factor; only values between the old and the new threshold show it.
@@ -44,9 +44,6 @@ SHORTEST_HALVED = 4
 
 #: Ops that bound a value by another one.
 _BOUNDING = ("ClipByValue", "Maximum", "Minimum")
-
-#: Ops that let a value into the branch that a predicate chooses.
-_TWO_WAY = ("Switch", "RefSwitch")
 
 #: The towers' name scopes in the graphs that this project builds.
 _TOWER = re.compile(r"^tower_(\d+)/")
@@ -183,7 +180,7 @@ class ConstantIndex:
         graph, found = self._graph, set[Branch]()
         for use in (use for name in changed for use in graph.users(parse_tensor_name(name).node)):
             predicate = graph.inputs(use.node)[-1]
-            if graph.type(use.node) not in _TWO_WAY or use.position != 0 or predicate.node in self._inside:
+            if graph.type(use.node) not in TWO_WAY_SWITCHES or use.position != 0 or predicate.node in self._inside:
                 return frozenset()
             found |= {Branch(predicate, after.output) for after in graph.users(use.node)}
         return frozenset(found)

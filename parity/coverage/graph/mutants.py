@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -31,6 +31,22 @@ GUARDS = {
 
 #: What would show a constant that no compared step shows.
 HINT = "changes no compared tensor in any compared step"
+
+
+class ConstantChange(NamedTuple):
+    """Another value of one constant.
+
+    Attributes:
+      key: number of the mutant that it makes.
+      values: {tensor name: changed value}.
+      opposite: {tensor name: value} of a change by as much in the other direction; {} where that is another mutant.
+      branches: those of a `cond` that all uses of the constant are in; none without.
+    """
+
+    key: int
+    values: dict[str, np.ndarray]
+    opposite: dict[str, np.ndarray] = {}
+    branches: frozenset[Branch] = frozenset()
 
 
 class MutatedTowers:
@@ -93,8 +109,9 @@ class MutatedTowers:
         changes.sort(key=lambda one: _relative_size(one[0], one[2]) if one[0].of_step else 0.0)
         used_in = [self.index.only_branches(values) for _, _, values in changes]
         self._predicate_names = {branch.predicate.name for branches in used_in for branch in branches}
-        for constant, words, values in changes:
-            yield self._mutant(constant, words, values)
+        for (constant, words, values), branches in zip(changes, used_in):
+            change = ConstantChange(len(self._refused), values, opposite_change(constant, values), branches)
+            yield self._mutant(constant, words, change)
 
     def find_small_gradients(self, state: State, steps: int) -> State:
         """Takes steps with the graph's own constants.
@@ -122,44 +139,42 @@ class MutatedTowers:
         """Closes the towers."""
         self._program.close()
 
-    def _mutant(self, constant: GraphConstant, change: str, values: dict[str, np.ndarray]) -> Mutant:
-        key, opposite = len(self._refused), opposite_change(constant, values)
-        self._refused[key] = ""
+    def _mutant(self, constant: GraphConstant, words: str, change: ConstantChange) -> Mutant:
+        self._refused[change.key] = ""
         return Mutant(
             Choice.CONSTANT,
             f"constant {place_of(constant.name)}",
-            change,
-            functools.partial(self._effects, values, opposite, key),
+            words,
+            functools.partial(self._effects, change),
             lambda: HINT,
-            functools.partial(self._why_harmless, values, key),
+            functools.partial(self._why_harmless, change),
         )
 
-    def _why_harmless(self, values: Mapping[str, np.ndarray], key: int) -> str:
+    def _why_harmless(self, change: ConstantChange) -> str:
+        key, values = change.key, change.values
         if key not in self._hidden:  # by the graph alone, so that it is found once
             self._hidden[key] = why_guard(next(iter(values))) or self.index.why_hidden(values)
         return self._refused[key] or self._hidden[key]
 
-    def _effects(
-        self, values: Mapping[str, np.ndarray], opposite: Mapping[str, np.ndarray], key: int, step: ObservedStep
-    ) -> Iterator[Effect]:
+    def _effects(self, change: ConstantChange, step: ObservedStep) -> Iterator[Effect]:
         """Yields what a changed constant changes in a step; in a visit, also what the opposite change does."""
+        values, opposite, branches = change.values, change.opposite, change.branches
         right = self._unchanged(step)
-        branches = self.index.only_branches(values)
         if branches and not any(self._may_take(branch) for branch in branches):
             return
         is_update = self._program.holds_results and self.index.is_outside_towers(values)
         results = self._results_of(step) if is_update else None
         for changed in (values, opposite) if step.visit is not None and opposite else (values,):
-            change = None if is_update else self._change_of_numbers(step, changed)
-            if change is not None and not change.before:
+            numbers = None if is_update else self._change_of_numbers(step, changed)
+            if numbers is not None and not numbers.before:
                 continue
-            yield from self._shown(step).effects_of(change) if change is not None else []
+            yield from self._shown(step).effects_of(numbers) if numbers is not None else []
             try:
                 wrong = self._step(step, changed, results)
             except (InputError, tf.errors.OpError, ValueError) as error:
-                self._refused[key] = f"no step runs with another one: {' '.join(str(error).split())[:80]}"
+                self._refused[change.key] = f"no step runs with another one: {' '.join(str(error).split())[:80]}"
                 return
-            last = self._shown(step).add(change) if change is not None else []
+            last = self._shown(step).add(numbers) if numbers is not None else []
             for (stage, name, a), (_, _, b) in zip(stages.tensors(right), stages.tensors(wrong)):
                 last[:] = [Effect(stage, name, a, b)]  # the last one that is asked for is seen, or else all were
                 yield last[0]

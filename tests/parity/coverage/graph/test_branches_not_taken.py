@@ -76,6 +76,7 @@ def test_no_step_is_taken_for_a_branch_that_is_not(towers_and_steps, monkeypatch
     quick = [seen(mutant, one) for one in steps for mutant in mutants]
     few = len(taken)
     monkeypatch.setattr(made.index, "only_branches", lambda changed: frozenset())
+    mutants = list(made.mutants(with_towers=True))
     assert quick == [seen(mutant, one) for one in steps for mutant in mutants]
     assert few < len(taken) - few and any(quick) and not all(quick)
 

@@ -10,7 +10,7 @@ from parity.causes.basics.injection import in_workload
 from parity.comparison import stages
 from parity.comparison.tour import Visit
 from parity.coverage.graph.constants import opposite_change
-from parity.coverage.graph.mutants import MutatedTowers, why_guard
+from parity.coverage.graph.mutants import ConstantChange, MutatedTowers, why_guard
 from parity.coverage.measuring import detector
 from parity.coverage.mutant import Effect
 from parity.coverage.mutants.native_mutants import native_mutants
@@ -45,7 +45,7 @@ def towers():
 
 
 def test_no_change_is_not_seen(towers, steps):
-    pairs = list(towers._effects({}, {}, 0, steps[1]))
+    pairs = list(towers._effects(ConstantChange(0, {}), steps[1]))
     assert pairs and not any(detector.detects_any_bit(effect) for effect in pairs)
 
 
@@ -70,7 +70,9 @@ def test_the_opposite_change_is_tried_in_visits_too(towers, steps):
     unseen = dict.fromkeys(values, constant.value)
 
     def is_seen(step, opposite):
-        return any(detector.detects_any_bit(effect) for effect in towers._effects(unseen, opposite, 0, step))
+        return any(
+            detector.detects_any_bit(effect) for effect in towers._effects(ConstantChange(0, unseen, opposite), step)
+        )
 
     opposite = opposite_change(constant, values)
     assert is_seen(visited, opposite) and not is_seen(steps[1], opposite) and not is_seen(visited, {})
