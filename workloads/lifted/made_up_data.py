@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Size of a dimension that the graph leaves open and that is not the batch: of images (rank 4), and of anything else.
 OPEN_IMAGE, OPEN = 64, 6
 #: Integers are below this where the graph sets no bound: images of bytes, and anything else.
-BYTES, FEW = 256, 2
+BYTE_LIMIT, INTEGER_LIMIT = 256, 2
 #: The parts of a sparse tensor, in the order of TensorFlow's ops.
 INDICES, VALUES, SHAPE = "indices", "values", "shape"
 #: Dimensions of a sparse tensor where the graph leaves them open.
@@ -98,10 +98,10 @@ def made_up_integers(entry: Input, shape: Tuple[int, ...], rng: np.random.Random
 def integer_limit(entry: Input) -> int:
     """Returns the number that made-up integers of an input stay below, or booleans, taken as 0 and 1."""
     if entry.dtype == "bool":
-        return FEW
+        return INTEGER_LIMIT
     if entry.limit:
         return max(entry.limit, entry.low + 1)
-    return max(BYTES if entry.dtype == "uint8" else FEW, entry.low + FEW)
+    return max(BYTE_LIMIT if entry.dtype == "uint8" else INTEGER_LIMIT, entry.low + INTEGER_LIMIT)
 
 
 def made_up_sparse_tensor(parts: Mapping[str, Input], size: BatchSize, rng: np.random.RandomState) -> Arrays:

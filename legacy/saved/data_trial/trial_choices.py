@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from legacy.saved.data_trial.trial_sizes import PRIMES, has_open_size
-from workloads.lifted.made_up_data import FEW, OPEN, VALUES
+from workloads.lifted.made_up_data import INTEGER_LIMIT, OPEN, VALUES
 from workloads.lifted.plan import Input
 
 #: Ranks that are tried for an input of unknown rank.
@@ -96,7 +96,7 @@ def ranges_of_several(entry: Input) -> list[tuple[int, int, bool]]:
     """Returns ranges (low, limit, has_full) of two values for an input that has one value now, best first."""
     below = max(entry.low - 1, 0)
     found = [(below, False), (below, True), (entry.low, False)]
-    return [(low, low + FEW, has_full) for low, has_full in dict.fromkeys(found)]
+    return [(low, low + INTEGER_LIMIT, has_full) for low, has_full in dict.fromkeys(found)]
 
 
 def with_long_sequences(entries: Sequence[Input], before: Sequence[Input]) -> list[Input]:
@@ -122,7 +122,7 @@ def longer_sequences(entries: Sequence[Input]) -> list[list[Input]]:
 
 def without_padding(entries: Sequence[Input]) -> list[Input]:
     """Returns the inputs with no zeros among integers without a bound: a graph may leave these out, as of labels."""
-    return [with_range(entry, 1, 1 + FEW) if entry.low < 1 else entry for entry in entries]
+    return [with_range(entry, 1, 1 + INTEGER_LIMIT) if entry.low < 1 else entry for entry in entries]
 
 
 def _are_lengths(entry: Input) -> bool:

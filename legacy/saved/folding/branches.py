@@ -7,9 +7,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from legacy.saved.folding.decided import SWITCHES, outcome, scalar_number
+from legacy.saved.folding.decided import outcome, scalar_number
 from legacy.saved.graph.op_types import VARIABLES
-from workloads.lifted.graph import MERGES, Graph, TensorId
+from workloads.lifted.graph import MERGES, TWO_WAY_SWITCHES, Graph, TensorId
 
 #: At least the number of outputs of any op that can be inside a branch.
 OUTPUTS = 64
@@ -43,7 +43,7 @@ class Branches:
         self._decided: dict[TensorId, Any] = dict(predicates)
         for name in graph.order(set(graph.nodes)):
             op_type, inputs = graph.type(name), graph.inputs(name)
-            if op_type in SWITCHES and isinstance(self._decided.get(inputs[1]), bool):
+            if op_type in TWO_WAY_SWITCHES and isinstance(self._decided.get(inputs[1]), bool):
                 self._decide_switch(name, inputs[0], int(self._decided[inputs[1]]))
             elif op_type in MERGES and any(tensor in self.dead for tensor in inputs):
                 self._decide_merge(name, [tensor for tensor in inputs if tensor not in self.dead])
@@ -75,7 +75,7 @@ class Branches:
             return False
         inside = [use for use in self._graph.users(name) if use.output == taken]
         others = [use for use in self._graph.users(data.node) if use.output == data.output and use.node != name]
-        return len(inside) > 1 and any(self._graph.type(use.node) not in SWITCHES for use in others)
+        return len(inside) > 1 and any(self._graph.type(use.node) not in TWO_WAY_SWITCHES for use in others)
 
     def _new_name(self, name: str) -> str:
         while name in self._graph.nodes:

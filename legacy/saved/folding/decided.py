@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph import TWO_WAY_SWITCHES, Graph, TensorId
 
 if TYPE_CHECKING:
     from tensorflow.core.framework.node_def_pb2 import NodeDef
@@ -24,9 +24,8 @@ COMPARISONS = {
     "LessEqual": operator.le,
 }
 
-SWITCHES = ("Switch", "RefSwitch")
 #: Ops whose result has the value of their first input, in each element.
-_OF_FIRST = ("Identity", "ReadVariableOp", "ExpandDims", "Reshape", *SWITCHES)
+_OF_FIRST = ("Identity", "ReadVariableOp", "ExpandDims", "Reshape", *TWO_WAY_SWITCHES)
 
 
 def decided_predicates(graph: Graph, values: Mapping[str, np.ndarray]) -> dict[TensorId, bool]:
@@ -42,7 +41,7 @@ def decided_predicates(graph: Graph, values: Mapping[str, np.ndarray]) -> dict[T
             value = outcome(graph.nodes[name], known)
             if value is not None:
                 decided[TensorId(name, 0)] = value
-                if graph.type(name) in SWITCHES:
+                if graph.type(name) in TWO_WAY_SWITCHES:
                     decided[TensorId(name, 1)] = value
     return {tensor: value for tensor, value in decided.items() if isinstance(value, bool)}
 

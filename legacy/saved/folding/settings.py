@@ -20,9 +20,9 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.folding.branches import Branches
-from legacy.saved.folding.decided import SWITCHES, decided_predicates, scalar_number
+from legacy.saved.folding.decided import decided_predicates, scalar_number
 from legacy.saved.graph.op_types import ASKS_INITIALIZED, VARIABLES, is_apply
-from workloads.lifted.graph import Graph, TensorId, input_text, parse_tensor_name
+from workloads.lifted.graph import TWO_WAY_SWITCHES, Graph, TensorId, input_text, parse_tensor_name
 from workloads.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def chooses_optimizer(graph: Graph, name: str) -> bool:
     entered = set()
     for rule in [node for node in graph.nodes if is_apply(graph.type(node)) and graph.inputs(node)]:
         variable = graph.inputs(rule)[0]
-        if graph.type(variable.node) in SWITCHES and graph.origin(graph.inputs(variable.node)[1]).node == name:
+        if graph.type(variable.node) in TWO_WAY_SWITCHES and graph.origin(graph.inputs(variable.node)[1]).node == name:
             entered.add(variable.output)
     return entered == {0, 1}
 
@@ -103,7 +103,7 @@ def fold_known(graph: Graph, targets: Collection[str]) -> Graph:
     """
     members = sorted(graph.ancestors(targets))
     values = {name: np.array(True) for name in members if graph.type(name) in ASKS_INITIALIZED}
-    for switch in [name for name in members if graph.type(name) in SWITCHES]:
+    for switch in [name for name in members if graph.type(name) in TWO_WAY_SWITCHES]:
         predicate = graph.origin(graph.inputs(switch)[1]).node
         truth = scalar_number(graph, predicate)
         if isinstance(truth, bool):

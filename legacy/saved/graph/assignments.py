@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import TWO_WAY_SWITCHES, Graph
 
 #: Beginnings of the op types that set a variable, or rows of one.
 ASSIGNMENTS = ("Assign", "Scatter", "ResourceScatter")
@@ -12,7 +12,7 @@ WRITERS = (*ASSIGNMENTS, "Apply", "SparseApply", "ResourceApply", "ResourceSpars
 #: Most nodes between a saver's assignment and the op that reads the file.
 RESTORE_DEPTH = 3
 #: Ops that hand a value on as it is.
-PASSES = (*op_types.READS, "Switch", "RefSwitch")
+PASSES = (*op_types.READS, *TWO_WAY_SWITCHES)
 
 
 def variable_of(graph: Graph, node: str) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from legacy.saved.tower_search.labelling.labellings import Labelling, Source
 from legacy.saved.tower_search.towers import Towers
-from workloads.lifted.graph import Graph, device_of
+from workloads.lifted.graph import ENTERS, TWO_WAY_SWITCHES, Graph, device_of
 from workloads.lifted.tensors import gradient_names
 
 #: Words of which programs make the names of their towers.
@@ -17,7 +17,7 @@ _TOWER_WORDS = re.compile(r"(?i)tower|clone|replica|worker|gpu|cpu|device|shard|
 _SUMS = ("L2Loss", "Sum", "Mean", "Max", "Min", "Prod")
 
 #: Ops that hand on the value of a variable.
-_READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast", "Switch", "RefSwitch")
+_READS = ("Identity", "ReadVariableOp", "Cast", *ENTERS, *TWO_WAY_SWITCHES)
 
 
 def are_branches(graph: Graph, towers: Towers, weights: Collection[str]) -> bool:

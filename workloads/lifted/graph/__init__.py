@@ -3,7 +3,7 @@
 Here: what holds of any GraphDef. Not here: towers and training steps, which `legacy.saved` recognises in them.
 Start with `graph.py`."""
 
-from workloads.lifted.graph.control_flow import CONTROL_FLOW, ENTERS, EXITS, MERGES, SWITCHES
+from workloads.lifted.graph.control_flow import CONTROL_FLOW, ENTERS, EXITS, MERGES, SWITCHES, TWO_WAY_SWITCHES
 from workloads.lifted.graph.devices import Device, device_of
 from workloads.lifted.graph.graph import Graph, Use, made_dense
 from workloads.lifted.graph.tensor_names import TensorId, forget_placement, input_text, parse_tensor_name, tensor_name
@@ -14,6 +14,7 @@ __all__ = [
     "EXITS",
     "MERGES",
     "SWITCHES",
+    "TWO_WAY_SWITCHES",
     "Device",
     "Graph",
     "TensorId",

@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import tensorflow as tf
 
-from workloads.lifted.graph import CONTROL_FLOW, SWITCHES, Graph, TensorId, forget_placement, input_text
+from workloads.lifted.graph import (
+    CONTROL_FLOW,
+    ENTERS,
+    EXITS,
+    SWITCHES,
+    TWO_WAY_SWITCHES,
+    Graph,
+    TensorId,
+    forget_placement,
+    input_text,
+)
 from workloads.lifted.graph import parse_tensor_name as parse
 from workloads.lifted.graph.old_ops import replace_old_ops
 from workloads.lifted.graph.sums import add_in_order
@@ -31,7 +41,7 @@ v1 = tf.compat.v1
 
 _REFERENCE = {"RefEnter": "Enter", "RefExit": "Exit", "RefSwitch": "Switch", "RefIdentity": "Identity"}
 _UPDATES = ("Assign", "Scatter", "Apply", "SparseApply", "ResourceScatter", "ResourceApply", "ResourceSparseApply")
-_PASSES = ("Enter", "RefEnter", "Switch", "RefSwitch", "Exit", "RefExit")
+_PASSES = (*ENTERS, *TWO_WAY_SWITCHES, *EXITS)
 
 
 class Cutter:
