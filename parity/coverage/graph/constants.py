@@ -1,4 +1,4 @@
-"""Constants of a training graph: those that a step depends on, their changed values, and those that cannot matter."""
+"""Constants of a training graph: those that a step depends on, and their changed values."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ from parity.coverage.graph.changed_numbers import (
     only_asks_finite,
     words_of,
 )
+from parity.coverage.graph.constant_parts import ConstantParts
+from parity.coverage.graph.hidden_changes import HiddenChanges
 from parity.coverage.graph.outside_constants import place_of
-from parity.coverage.graph.overwritten import find_overwritten
 from parity.coverage.graph.step_functions import constants_of_step, is_period
 from parity.coverage.graph.step_numbers import StepNumbers
-from parity.coverage.graph.zeros import find_zeros, reaches
-from workloads.lifted.graph import TWO_WAY_SWITCHES, Graph, forget_placement, parse_tensor_name
-from workloads.lifted.graph.tensor_names import data_inputs
+from workloads.lifted.graph import TWO_WAY_SWITCHES, Graph, parse_tensor_name
 
 #: A threshold is changed by this factor; only values between the old and the new threshold show it.
 THRESHOLD_FACTOR = 1.25
@@ -84,7 +83,7 @@ class ConstantIndex:
     def __init__(self, program: GraphProgram) -> None:
         self._program = program
         self._graph = Graph(program.graph.as_graph_def())
-        self._constant_only: dict[str, bool] = {}
+        self._parts = ConstantParts(self._graph)
 
     def constants(self) -> Iterator[GraphConstant]:
         """Yields the constants whose change makes sense: all floats, and the whole numbers that are no shapes.
@@ -156,9 +155,9 @@ class ConstantIndex:
         for constant in self.constants():
             if constant.in_towers or not np.any(constant.value) or not np.isfinite(constant.value).all():
                 continue
-            read = {place for node in constant.nodes for place in self._frontier(node) or {place_of(node) + ":0"}}
+            read = {place for node in constant.nodes for place in self._parts.frontier(node) or {place_of(node) + ":0"}}
             users = {use.node for place in read for use in self._graph.users(parse_tensor_name(place).node)}
-            if any(self._graph.type(user) in _BOUNDING and not self._is_constant_only(user) for user in users):
+            if any(self._graph.type(user) in _BOUNDING and not self._parts.has(user) for user in users):
                 yield constant
 
     def own_values(self, constant: GraphConstant) -> dict[str, np.ndarray]:
@@ -195,23 +194,7 @@ class ConstantIndex:
 
     def why_hidden(self, changed: Mapping[str, np.ndarray]) -> str:
         """Returns the reason why a change cannot matter, such as constants that hide it; "" if it may matter."""
-        if not all(np.isfinite(value).all() for value in changed.values()):
-            return "infinite or NaN: a multiple of it is the same number"
-        nodes = {parse_tensor_name(name).node for name in changed}
-        if not reaches(self._graph, nodes, self._ends, self._zeros):
-            return "it is only multiplied by zero"
-        if not reaches(self._graph, nodes, self._ends - self._overwritten, set()):
-            return "a later assignment of the same step replaces what it changes"
-        frontier: set[str] = set()
-        for tensor in changed:
-            found = self._frontier(parse_tensor_name(tensor).node)
-            if not found:
-                return ""
-            frontier |= found
-        names = sorted(frontier)
-        before, after = (self._evaluate(names, replaced) for replaced in ({}, changed))
-        same = all(np.array_equal(a, b) for a, b in zip(before, after))
-        return "other constants hide the change, whatever the data" if same else ""
+        return self._hidden.why(changed)
 
     def counted_numbers(self) -> list[int]:
         """Returns the numbers, from 2 on, that learning rates are made of: among them are steps of the schedule."""
@@ -236,28 +219,16 @@ class ConstantIndex:
         return self._graph.ancestors({parse_tensor_name(name).node for name in self._program.result_tensors()})
 
     @functools.cached_property
+    def _hidden(self) -> HiddenChanges:
+        run = self._graph.ancestors(self._program.train_nodes())
+        return HiddenChanges(self._graph, self._parts, run, self._ends)
+
+    @functools.cached_property
     def _ends(self) -> set[str]:
         """Nodes whose values are compared, or change what is compared."""
         changing = _changing(self._graph, self._graph.ancestors(self._program.train_nodes()))
         shown = self._program.tower_tensors() + self._program.rate_tensors()
         return changing | {parse_tensor_name(name).node for name in shown}
-
-    @functools.cached_property
-    def _overwritten(self) -> set[str]:
-        return find_overwritten(self._graph, self._graph.ancestors(self._program.train_nodes()))
-
-    @functools.cached_property
-    def _zeros(self) -> set[str]:
-        used = self._graph.ancestors(self._program.train_nodes())
-        return find_zeros(self._graph, used, self._is_zero)
-
-    def _is_zero(self, name: str) -> bool:
-        """Whether a factor is made of constants alone, and zero."""
-        factor = any(self._graph.type(use.node) in ("Mul", "MatMul") for use in self._graph.users(name))
-        if not factor or not self._is_constant_only(name):
-            return False
-        [value] = self._evaluate([name + ":0"], {})
-        return np.asarray(value).dtype.kind == "f" and not np.any(value)
 
     def _ancestors_of_tensors(self, tensors: list[str]) -> set[str]:
         return self._graph.ancestors({parse_tensor_name(tensor).node for tensor in tensors}, controls=False)
@@ -274,43 +245,6 @@ class ConstantIndex:
 
     def _value(self, node: str) -> np.ndarray:
         return np.asarray(tf.make_ndarray(self._graph.nodes[node].attr["value"].tensor))
-
-    def _frontier(self, node: str) -> set[str]:
-        """Tensors made of constants alone, from `node` among others, that others read; none if others read `node`."""
-        frontier, todo, seen = set(), [node], set()
-        while todo:
-            name = todo.pop()
-            for use in self._graph.users(name):
-                if not self._is_constant_only(use.node):
-                    if name == node:
-                        return set()
-                    frontier.add(f"{name}:{use.output}")
-                elif use.node not in seen:
-                    seen.add(use.node)
-                    todo.append(use.node)
-        return frontier
-
-    def _evaluate(self, names: list[str], replaced: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """Values of tensors that are made of constants alone, without what the graph does before it computes them."""
-        part = tf.compat.v1.GraphDef(versions=self._graph.graph_def.versions)
-        for member in self._graph.ancestors({parse_tensor_name(name).node for name in names}, controls=False):
-            node = part.node.add()
-            node.CopyFrom(self._graph.nodes[member])
-            forget_placement(node)
-            node.input[:] = data_inputs(node)
-        members = {node.name for node in part.node}
-        feed = {name: value for name, value in replaced.items() if parse_tensor_name(name).node in members}
-        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-            tf.import_graph_def(part, name="")
-            return list(session.run(names, feed))
-
-    def _is_constant_only(self, name: str) -> bool:
-        if name not in self._constant_only:
-            kinds = {self._graph.type(node) for node in self._graph.ancestors([name], controls=False)}
-            varying = ("Variable", "Placeholder", "Random", "Iterator", "ReadVariable", "Enter", "Switch", "Stateless")
-            sources = any(word in kind for kind in kinds for word in varying)
-            self._constant_only[name] = not sources and "VarHandleOp" not in kinds
-        return self._constant_only[name]
 
 
 def _changing(graph: Graph, nodes: set[str]) -> set[str]:
