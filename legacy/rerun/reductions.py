@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from workloads.lifted.plan import TensorType
-from workloads.lifted.replication import factor_on_reduced, reduced_as
+from workloads.lifted.reduction_factors import factor_on_reduced, reduced_as
 from workloads.numerics import combining
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from workloads.frame import COMMON
 from workloads.job import Job
 from workloads.lifted.pieces.noise import noise_key
 from workloads.lifted.plan import Phase, indices_label, is_indices_label
-from workloads.lifted.replication import sums_parts_of_mean, tower_run_by
+from workloads.lifted.reduction_factors import sums_parts_of_mean
+from workloads.lifted.replication import tower_run_by
 from workloads.lifted.tensors.lift_taps import NO_TAPS
 from workloads.lifted.workload import as_lifted
 

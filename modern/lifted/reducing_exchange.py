@@ -12,11 +12,10 @@ from modern.lifted.function import Tensors
 from modern.options import ALL_REDUCES
 from workloads.job import Job
 from workloads.lifted.plan import Combine, Effect, Phase, Plan
+from workloads.lifted.reduction_factors import factor_on_reduced, reduced_as
 from workloads.lifted.replication import (
     corresponding_crossings,
-    factor_on_reduced,
     own_number_only,
-    reduced_as,
     replica_of_tower,
     tower_of_crossing,
     tower_run_by,

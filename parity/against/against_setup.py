@@ -29,7 +29,7 @@ from workloads.lifted.double.rewriting import in_float64
 from workloads.lifted.graph import Graph, made_dense, parse_tensor_name
 from workloads.lifted.model_copies import model_copies
 from workloads.lifted.plan import Noise, Phase, Plan
-from workloads.lifted.replication import is_averaged_twice, sums_parts_of_mean
+from workloads.lifted.reduction_factors import is_averaged_twice, sums_parts_of_mean
 from workloads.lifted.sources import LiftedSynthetic
 from workloads.lifted.summed_uses import with_sums_of_uses
 from workloads.lifted.workload import LiftedWorkload

@@ -33,7 +33,7 @@ from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.made_up_data import part_of_whole
 from workloads.lifted.plan import Phase
 from workloads.lifted.plan.race_sentences import race_sentences
-from workloads.lifted.replication import is_averaged_twice, sums_to_mean
+from workloads.lifted.reduction_factors import is_averaged_twice, sums_to_mean
 from workloads.support.wording import SEVERAL, counted, listed, plural
 
 #: Relative difference within which a loss weight is 1.

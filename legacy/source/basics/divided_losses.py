@@ -14,7 +14,7 @@ from legacy.source.basics.expressions import BATCH_SIZE, Expression, Infix, Lite
 from workloads.lifted.averaging import division_rounds
 from workloads.lifted.graph import Graph, parse_tensor_name, tensor_name
 from workloads.lifted.graph.edits import GraphCopy
-from workloads.lifted.replication import sums_over_all_examples, sums_parts_of_mean, sums_to_mean
+from workloads.lifted.reduction_factors import sums_over_all_examples, sums_parts_of_mean, sums_to_mean
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import TensorId

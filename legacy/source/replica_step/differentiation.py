@@ -8,7 +8,7 @@ import numpy as np
 
 from legacy.source.basics.rendering import literal_text
 from legacy.source.update.written import loss_name
-from workloads.lifted.replication import sums_to_mean
+from workloads.lifted.reduction_factors import sums_to_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

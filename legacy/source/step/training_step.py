@@ -25,7 +25,7 @@ from legacy.source.step.schedules import LearningRate, find_learning_rate
 from legacy.source.step.statistics import Statistics, find_statistics
 from legacy.source.step.weight_order import clipped_weights, in_clipped_order
 from workloads.lifted.averaging import average_form
-from workloads.lifted.replication import sums_to_mean
+from workloads.lifted.reduction_factors import sums_to_mean
 from workloads.numerics.statistics import FIRST_TOWER
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from legacy.source.basics.expressions import calls
 from legacy.source.basics.rendering import WIDTH
 from legacy.source.step.model import all_statements
 from workloads.lifted.plan.race_sentences import race_sentences
-from workloads.lifted.replication import sums_over_all_examples, sums_to_mean
+from workloads.lifted.reduction_factors import sums_over_all_examples, sums_to_mean
 from workloads.support.wording import counted, listed
 
 if TYPE_CHECKING:

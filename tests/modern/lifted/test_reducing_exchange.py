@@ -12,7 +12,8 @@ from tests.modern.lifted.replicas import exchanged
 from tests.small_lift import SCALAR, small_lift, small_plan
 from workloads.job import Job
 from workloads.lifted.plan import Combine, Effect, TensorType, Variable
-from workloads.lifted.replication import rescaling, tower_of_replica
+from workloads.lifted.reduction_factors import rescaling
+from workloads.lifted.replication import tower_of_replica
 from workloads.support.errors import InputError
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.plan import Combine, Phase, Plan, is_indices_label
-from workloads.lifted.replication import sums_over_all_examples, sums_to_mean
+from workloads.lifted.reduction_factors import sums_over_all_examples, sums_to_mean
 
 if TYPE_CHECKING:
     from legacy.saved.graph.imported import ImportedGraph

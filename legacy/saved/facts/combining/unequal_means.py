@@ -11,7 +11,7 @@ from legacy.saved.facts.combining.loss_factors import factors_of_losses, may_be_
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.plan import Phase
-from workloads.lifted.replication import sums_to_mean
+from workloads.lifted.reduction_factors import sums_to_mean
 
 #: Relative difference within which a scale is one over the number of towers.
 TOLERANCE = 1e-5

@@ -19,7 +19,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiations
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Combine, Effect, Phase
-from workloads.lifted.replication import sums_to_mean
+from workloads.lifted.reduction_factors import sums_to_mean
 
 #: Relative difference within which a scale is one over the number of towers.
 SCALE_TOLERANCE = 1e-6

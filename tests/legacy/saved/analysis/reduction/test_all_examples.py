@@ -9,7 +9,7 @@ from legacy.saved.analysis.reduction.all_examples import AllExamples
 from legacy.saved.analysis.reduction.growth import Growth
 from tests.legacy.saved.facts.tower_pages import analysed_step, mean, parts, program, variable
 from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.replication import rescaling
+from workloads.lifted.reduction_factors import rescaling
 
 
 def combined(loss, combine=tf.add_n):

@@ -14,7 +14,7 @@ from legacy.saved.facts.combining.sums import sum_text
 from legacy.saved.hazards.combining.mixed import mixed_combining
 from legacy.saved.hazards.losses.divided_sums import sums_divided_by_another_count
 from tests.legacy.saved.graphs import saved, traced
-from workloads.lifted.replication import rescaling
+from workloads.lifted.reduction_factors import rescaling
 
 v1 = tf.compat.v1
 
