@@ -15,7 +15,7 @@ from legacy.source.replica_step.lines import dict_text, listed
 from legacy.source.replica_step.variable_names import split_name
 from legacy.source.step.model import all_statements
 from legacy.source.update.changes.groups import text_of_group
-from legacy.source.update.changes.wave_lines import SLOTS_OF, slots_by_weight
+from legacy.source.update.changes.weight_loops import SLOTS_OF, slots_by_weight
 
 if TYPE_CHECKING:
     from legacy.source.step.model import Model

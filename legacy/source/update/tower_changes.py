@@ -15,15 +15,8 @@ from legacy.source.step.derivatives import weight_gradients
 from legacy.source.update.changes.global_norms import name_global_norms
 from legacy.source.update.changes.per_weight import list_items
 from legacy.source.update.changes.place import INDENT, Place
-from legacy.source.update.changes.wave_lines import (
-    Body,
-    common_lines,
-    looped,
-    own_lines,
-    shared_definitions,
-    slots_by_weight,
-    with_name,
-)
+from legacy.source.update.changes.wave_lines import common_lines, own_lines, shared_definitions
+from legacy.source.update.changes.weight_loops import Body, looped, slots_by_weight, with_name
 from workloads.lifted.plan import indices_label, is_indices_label, weight_of_label
 
 if TYPE_CHECKING:

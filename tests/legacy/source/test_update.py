@@ -19,8 +19,8 @@ from legacy.source.update.changes.actions import actions_of
 from legacy.source.update.changes.calls import change_call, local
 from legacy.source.update.changes.per_weight import comprehension
 from legacy.source.update.changes.towers import with_lists, with_sums_in_order
-from legacy.source.update.changes.wave_lines import of_name
 from legacy.source.update.changes.waves import steps_of
+from legacy.source.update.changes.weight_loops import of_name
 from legacy.source.update.paths import find_path
 from legacy.source.update.written import WrittenStep
 from tests import old_programs

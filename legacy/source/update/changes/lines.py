@@ -14,17 +14,9 @@ from legacy.source.update.changes.cond_lines import cond_lines, type_of
 from legacy.source.update.changes.global_norms import name_global_norms
 from legacy.source.update.changes.per_weight import list_items, take_out_gradients, take_out_values
 from legacy.source.update.changes.place import INDENT, Place
-from legacy.source.update.changes.wave_lines import (
-    Body,
-    common_lines,
-    looped,
-    own_lines,
-    shared_definitions,
-    slots_by_weight,
-    values_lines,
-    with_name,
-)
+from legacy.source.update.changes.wave_lines import common_lines, own_lines, shared_definitions, values_lines
 from legacy.source.update.changes.waves import Branches, Step, Unit, steps_of
+from legacy.source.update.changes.weight_loops import Body, looped, slots_by_weight, with_name
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.pieces.piece import Fetch
 

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from legacy.source.update.changes.wave_lines import Body, looped
+from legacy.source.update.changes.weight_loops import Body, looped
 
 WEIGHTS = ["conv/w", "conv/b", "norm/g", "fc/w", "fc/b"]
 PLACE = SimpleNamespace(groups={"WEIGHTS": WEIGHTS}, indent="    ")

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.source.update.changes.partners import of_listed_partners, partner_text
-from legacy.source.update.changes.wave_lines import of_name
+from legacy.source.update.changes.weight_loops import of_name
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
 from tests.legacy.variants.programs import lifted, split_batch, towers
 
