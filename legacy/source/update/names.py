@@ -9,7 +9,7 @@ from legacy.source.lines.identifiers import identifier
 from legacy.source.lines.naming import common_folder
 
 if TYPE_CHECKING:
-    from legacy.source.update.paths import GradientPath
+    from legacy.source.update.gradient_path import GradientPath
     from workloads.lifted.plan import Phase
 
 #: Names that optimizers and groups give their train ops, which do not say what is trained.

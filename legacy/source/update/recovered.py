@@ -24,10 +24,11 @@ from legacy.source.step.model import all_statements, recover_model, require_fed
 from legacy.source.step.towers import Towers
 from legacy.source.update.changes.groups import text_of_group
 from legacy.source.update.changes.lines import update_lines
+from legacy.source.update.gradient_path import GradientPath
 from legacy.source.update.loss_of_all import loss_of_all_lines
 from legacy.source.update.losses_of_others import find_minimized, with_rows
 from legacy.source.update.names import TrainOpName, names_of_folders, names_of_train_ops
-from legacy.source.update.paths import GradientPath, find_path, further_name
+from legacy.source.update.paths import find_path, further_name
 from legacy.source.update.shared import SharedFactor, find_shared_factor, with_reduced, with_results
 from legacy.source.update.tower_changes import tower_lines
 from legacy.source.update.written import WrittenStep, WrittenUpdate, loss_name

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from legacy.source.step.imported_step import WrittenLoss
-    from legacy.source.update.paths import GradientPath
+    from legacy.source.update.gradient_path import GradientPath
     from legacy.source.update.shared import SharedFactor
     from workloads.lifted.plan import Phase
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from legacy.source.update.paths import GradientPath
+from legacy.source.update.gradient_path import GradientPath
 from legacy.source.update.shared import SharedFactor
 from legacy.source.update.written import WrittenUpdate, loss_name
 from tests.small_lift import small_plan
