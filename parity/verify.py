@@ -104,7 +104,10 @@ def _verify_programs(setup: Setup, old: OldGraph | None = None, notes: Sequence[
     with tempfile.TemporaryDirectory() as folder, interruptible() as interruption:
         explained = _compare_and_explain(setup, folder, interruption)
     verification = explained.comparison.verification
-    _report(setup, explained, _forward_difference(setup, old, verification), notes)
+    difference = _forward_difference(setup, old, verification)
+    if difference is not None and difference.where and explained.explanation is not None:
+        explained = explained._replace(explanation=explained.explanation.with_first_op(difference.where))
+    _report(setup, explained, difference, notes)
     if verification.partial:
         raise KeyboardInterrupt
     return verification.verdict

@@ -58,6 +58,11 @@ class ForwardDifference(NamedTuple):
     instead: tuple[str, ...]
     otherwise: tuple[str, ...] = ()
 
+    @property
+    def where(self) -> str:
+        """The op that differs and its place in the port; "" where it has no input that the old graph has."""
+        return f"{self.kind} at {self.place or self.op}" if self.inputs and self.kind != ENDS else ""
+
     def sentence(self) -> str:
         """Returns the difference as a line of a report."""
         where = self.place or self.op

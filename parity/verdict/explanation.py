@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 from typing import NamedTuple
 
 from parity.causes import catalogue
-from parity.causes.basics.cause import RecognizedCause
+from parity.causes.basics.cause import LOW, MEDIUM, RecognizedCause
 from parity.causes.basics.confirmation import Remainder
 from parity.causes.terms import WHOLE, in_legacys_terms, terms_alone, terms_beside_rounding
 from parity.comparison.result import Verification
@@ -69,6 +70,27 @@ class Explanation(NamedTuple):
     def of_terms(self, terms: list[RecognizedCause]) -> Explanation:
         """Returns the explanation of a run that agrees once it is read in legacy's terms: these alone."""
         return self._replace(recognized=terms, remaining=None)
+
+    def with_first_op(self, op: str) -> Explanation:
+        """Returns the explanation with the op where the forward passes diverge, "Relu at port.py:57, in fc1".
+
+        That op is surer than what gradients tell of a layer, so that FORWARD_PASS names it instead.
+        """
+        return self._replace(recognized=[_placed(entry, op) for entry in self.recognized])
+
+
+def _placed(entry: RecognizedCause, op: str) -> RecognizedCause:
+    """A cause in the forward pass, with the op that it begins at; any other as it is."""
+    if entry.id != "FORWARD_PASS" or entry.finding.confidence != LOW:
+        return entry
+    finding = dataclasses.replace(
+        entry.finding,
+        sentence="From the same weights and batches the port computes another loss; the first op that differs is "
+        f"{op}.",
+        confidence=MEDIUM,
+        because="that op has inputs that the old graph has, and a result that it does not have",
+    )
+    return dataclasses.replace(entry, finding=finding)
 
 
 class StepCounts(NamedTuple):

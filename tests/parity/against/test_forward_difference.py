@@ -57,6 +57,7 @@ def test_the_first_op_that_has_the_inputs_but_not_the_result_is_named(graph):
         "the old graph goes on with relu (Relu)"
     )
     assert found.to_json()["place"] == "port.py:1, in elu"
+    assert found.where == "Elu at port.py:1, in elu" and found._replace(inputs=()).where == ""
 
 
 def test_another_way_to_the_same_numbers_is_no_difference(graph):

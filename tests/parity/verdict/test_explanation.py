@@ -1,16 +1,20 @@
 """Explanations: the steps that are taken again, and causes of recordings that are made up."""
 
 import contextlib
+import dataclasses
 import os
 import signal
 
 import pytest
 
+from parity.causes.basics.cause import LOW, MEDIUM, Finding, RecognizedCause
+from parity.causes.catalogue import CAUSES
 from parity.comparison.result import Failure, Verification
 from parity.diagnosis.collect import FREE, LOCKED
 from parity.verdict import explanation as explaining
-from parity.verdict.explanation import explain_failure, explain_recordings, steps_to_explain
+from parity.verdict.explanation import Explanation, explain_failure, explain_recordings, steps_to_explain
 from tests.cases import Dyadic, setup
+from tests.parity.step_records import made_up_evidence
 from workloads.records.reader import Recording
 from workloads.records.writer import Recorder
 
@@ -105,3 +109,15 @@ def test_ctrl_c_before_there_are_causes_ends_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(explaining.catalogue, "recognize_causes", lambda evidence: _break_off())
     with pytest.raises(KeyboardInterrupt):
         explained(tmp_path, monkeypatch, lambda: None)
+
+
+def test_a_fault_of_the_forward_pass_begins_at_the_op_that_differs():
+    by_id = {cause.id: cause for cause in CAUSES}
+    vague = Finding("It computes another loss.", LOW, "gradients differ")
+    recognized = [RecognizedCause(by_id[name], vague) for name in ("FORWARD_PASS", "RECTIFIER")]
+    placed = Explanation(recognized, made_up_evidence(())).with_first_op("Relu at port.py:57, in fc1").recognized
+    assert placed[0].finding.sentence.endswith("another loss; the first op that differs is Relu at port.py:57, in fc1.")
+    assert placed[0].finding.confidence == MEDIUM
+    assert placed[1].finding == vague, "another cause is left as it is"
+    sure = [RecognizedCause(by_id["FORWARD_PASS"], dataclasses.replace(vague, confidence=MEDIUM))]  # of a layer by taps
+    assert Explanation(sure, made_up_evidence(())).with_first_op("Relu at port.py:1, in f").recognized == sure
