@@ -33,6 +33,36 @@ class StepLoop(NamedTuple):
     lists: List[Tuple[List[str], str]]
 
 
+class _Around(NamedTuple):
+    """Tensors and names around a loop in its function.
+
+    Attributes:
+      after: tensors that are used after the loop.
+      kept: names that the loop must not give to other values: of functions, and of what it or later lines still use.
+      later: names that later lines give to their own results.
+      others: all names of the function, but for those of the loop's results.
+    """
+
+    after: set[str]
+    kept: set[str]
+    later: set[str]
+    others: set[str]
+
+
+class _Named(NamedTuple):
+    """The names of a loop's results.
+
+    Attributes:
+      local: {(statement, result): name inside of the loop}; "_" for what nobody uses.
+      kept: {tensor: name} of results of the last step that are used after the loop.
+      lists: (statement and result, tensors of all steps, name of their list) where those of other steps are used, too.
+    """
+
+    local: Dict[Tuple[int, int], str]
+    kept: Dict[str, str]
+    lists: List[Tuple[Tuple[int, int], List[str], str]]
+
+
 def step_loop(
     run: Unrolled, statements: Sequence[Statement], results: Sequence[str], names: Dict[str, str], indent: int = 4
 ) -> StepLoop:
@@ -48,51 +78,74 @@ def step_loop(
     Returns:
       The loop.
     """
+    around = _around(run, statements, results, names)
+    named = _name_results(run, statements, around, names)
+    local, pad, lists = named.local, " " * indent, [name for _, _, name in named.lists]
+    lines = _start_lines({local[key]: _named(one, names) for key, one in run.starts.items()}, indent)
+    lines += [f"{pad}{name} = []" for name in lists]
+    header, items = _header(run, statements, names, {*around.others, *lists, *local.values()})
+    lines.append(pad + header)
+    for number, expression in enumerate(run.body):
+        target = ", ".join(name for (statement, _), name in local.items() if statement == number)
+        body = replace(_named(expression, names), lambda part: _in_body(part, local, items))
+        lines += layout(f"{target} = ", body, "", indent + 4)
+    lines += [f"{pad}    {name}.append({local[key]})" for key, _, name in named.lists]
+    indexed = {tensor: f"{name}[{n}]" for _, tensors, name in named.lists for n, tensor in enumerate(tensors)}
+    return StepLoop(lines, {**named.kept, **indexed}, [(tensors, name) for _, tensors, name in named.lists])
+
+
+def _around(run: Unrolled, statements: Sequence[Statement], results: Sequence[str], names: Dict[str, str]) -> _Around:
+    """Returns what stands around a loop; the arguments are those of `step_loop`."""
     end = run.start + run.length * run.turns
-    after = {*results, *(tensor for one in statements[end:] for tensor in values_used(one.expression))}
-    steps = [[one.targets for one in statements[run.start + n * run.length :][: run.length]] for n in range(run.turns)]
-    before = {target for one in statements[: run.start] for target in one.targets}
-    inside = {tensor for one in statements[run.start : end] for tensor in values_used(one.expression)}
-    own_targets = {target for step in steps for targets in step for target in targets}
+    own = _made(statements[run.start : end])
+    inside, after = _used(statements[run.start : end]), _used(statements[end:]) | set(results)
     functions = {part.function for one in statements for part in calls(one.expression)}
     reserved = {*functions, *RESERVED, "scope", "batch", BATCH_SIZE.text}
-    kept = {_word(names[one]) for one in (before & (after | inside)) | (names.keys() - _made(statements))}
-    kept |= reserved
-    later = {_word(names[target]) for one in statements[end:] for target in one.targets}
-    others = {_word(name) for tensor, name in names.items() if tensor not in own_targets} | reserved
-    local: Dict[Tuple[int, int], str] = {}
+    parameters = names.keys() - _made(statements)
+    used = (_made(statements[: run.start]) & (after | inside)) | parameters
+    return _Around(
+        after,
+        {_word(names[tensor]) for tensor in used} | reserved,
+        {_word(names[tensor]) for tensor in _made(statements[end:])},
+        {_word(name) for tensor, name in names.items() if tensor not in own} | reserved,
+    )
+
+
+def _name_results(run: Unrolled, statements: Sequence[Statement], around: _Around, names: Dict[str, str]) -> _Named:
+    """Names the results of a loop's statements, one after the other.
+
+    A name is free again after the last statement that takes its value.
+
+    Args:
+      run: the steps.
+      statements: of the function.
+      around: what stands around the loop.
+      names: {tensor: name} as without a loop.
+
+    Returns:
+      The names.
+    """
+    steps = [[one.targets for one in statements[run.start + n * run.length :][: run.length]] for n in range(run.turns)]
     last = _last_uses(run)
-    loop = StepLoop([], {}, [])
-    appended: List[str] = []
-    made: List[str] = []
+    named = _Named({}, {}, [])
     for key in [(k, m) for k, targets in enumerate(steps[0]) for m in range(len(targets))]:
         own = [step[key[0]][key[1]] for step in steps]
-        is_listed, is_kept = bool(after & set(own[:-1])), own[-1] in after and not after & set(own[:-1])
+        is_listed = bool(around.after & set(own[:-1]))
+        is_kept = own[-1] in around.after and not is_listed
         last[key] = run.length if is_listed or is_kept else last.get(key, -1)
         if last[key] < 0:
-            local[key] = "_"
+            named.local[key] = "_"
             continue
         name = _base(own, names)
-        needed = {one for other, one in local.items() if last[other] > key[0] or other[0] == key[0]}
-        local[key] = _free("x" if name == "_" else name, {*kept, *needed, *(later if is_kept else ())})
+        needed = {one for other, one in named.local.items() if last[other] > key[0] or other[0] == key[0]}
+        taken = {*around.kept, *needed, *(around.later if is_kept else ())}
+        named.local[key] = _free("x" if name == "_" else name, taken)
         if is_listed:
-            made.append(_free("outputs", {*others, *made, *local.values()}))
-            appended.append(f"{made[-1]}.append({local[key]})")
-            loop.lists.append((own, made[-1]))
-            loop.names.update((tensor, f"{made[-1]}[{number}]") for number, tensor in enumerate(own))
+            lists = [one for _, _, one in named.lists]
+            named.lists.append((key, own, _free("outputs", {*around.others, *lists, *named.local.values()})))
         elif is_kept:
-            loop.names[own[-1]] = local[key]
-    pad = " " * indent
-    loop.lines.extend(_start_lines({local[key]: _named(one, names) for key, one in run.starts.items()}, indent))
-    loop.lines.extend(f"{pad}{name} = []" for name in made)
-    header, items = _header(run, statements, names, {*others, *made, *local.values()})
-    loop.lines.append(pad + header)
-    for number, expression in enumerate(run.body):
-        target = ", ".join(local[number, m] for m in range(len(steps[0][number])))
-        body = replace(_named(expression, names), lambda part: _in_body(part, local, items))
-        loop.lines.extend(layout(f"{target} = ", body, "", indent + 4))
-    loop.lines.extend(f"{pad}    {line}" for line in appended)
-    return loop
+            named.kept[own[-1]] = named.local[key]
+    return named
 
 
 def with_lists(expression: Expression, lists: Sequence[Tuple[List[str], str]]) -> Expression:
@@ -144,6 +197,10 @@ def _word(name: str) -> str:
 
 def _made(statements: Sequence[Statement]) -> set[str]:
     return {target for one in statements for target in one.targets}
+
+
+def _used(statements: Sequence[Statement]) -> set[str]:
+    return {tensor for one in statements for tensor in values_used(one.expression)}
 
 
 def _leaves(expression: Expression) -> List[Name]:
