@@ -6,17 +6,23 @@ import collections
 import re
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from legacy.source.basics.expressions import BATCH_SIZE, Expression, Listing, Name, Value, calls, replace, values_used
+from legacy.source.basics.expressions import (
+    BATCH_SIZE,
+    Expression,
+    Listing,
+    Name,
+    Value,
+    calls,
+    leaves,
+    replace,
+    values_used,
+)
 from legacy.source.basics.rendering import layout
 from legacy.source.lines.identifiers import RESERVED
-from legacy.source.lines.unrolled import Unrolled, before_name, own_name
+from legacy.source.lines.unrolled import Unrolled, result_of_step
 
 if TYPE_CHECKING:
     from legacy.source.lines.statements import Statement
-
-
-#: Most results of one statement of a step.
-_MOST_RESULTS = 64
 
 
 class StepLoop(NamedTuple):
@@ -179,14 +185,12 @@ def with_lists(expression: Expression, lists: Sequence[Tuple[List[str], str]]) -
 def _last_uses(run: Unrolled) -> Dict[Tuple[int, int], int]:
     """Returns {(statement, result): last statement of a step that takes it}; the step's end if the next one does."""
     found: Dict[Tuple[int, int], int] = {}
-    keys = [(k, m) for k in range(run.length) for m in range(_MOST_RESULTS)]
-    for number, one in enumerate(run.body):
-        used = set(_leaves(one))
-        for key in keys:
-            if before_name(*key) in used:
-                found[key] = run.length
-            elif own_name(*key) in used:
-                found[key] = max(number, found.get(key, -1))
+    for number, expression in enumerate(run.body):
+        for leaf in leaves(expression):
+            result = result_of_step(leaf)
+            if result is not None:
+                end = run.length if result.is_before else number
+                found[result.key] = max(end, found.get(result.key, -1))
     return found
 
 
@@ -201,16 +205,6 @@ def _made(statements: Sequence[Statement]) -> set[str]:
 
 def _used(statements: Sequence[Statement]) -> set[str]:
     return {tensor for one in statements for tensor in values_used(one.expression)}
-
-
-def _leaves(expression: Expression) -> List[Name]:
-    found: List[Name] = []
-
-    def keep(part: Expression) -> None:
-        found.extend([part] if isinstance(part, Name) else [])
-
-    replace(expression, keep)
-    return found
 
 
 def _base(own: Sequence[str], names: Dict[str, str]) -> str:
@@ -238,7 +232,9 @@ def _start_lines(starts: Dict[str, Expression], indent: int) -> List[str]:
     ['c, h = [h, c]']
     """
     starts = {name: expression for name, expression in starts.items() if expression != Name(name)}
-    given_anew = {_word(leaf.text) for one in starts.values() for leaf in _leaves(one)} & set(starts)
+    given_anew = {_word(leaf.text) for one in starts.values() for leaf in leaves(one) if isinstance(leaf, Name)} & set(
+        starts
+    )
     if given_anew:  # at once, as one is made of what another one was
         return layout(f"{', '.join(starts)} = ", Listing(tuple(starts.values())), "", indent)
     names: Dict[str, List[str]] = {}
@@ -250,14 +246,11 @@ def _start_lines(starts: Dict[str, Expression], indent: int) -> List[str]:
 
 
 def _in_body(part: Expression, local: Dict[Tuple[int, int], str], items: Dict[str, str]) -> Optional[Expression]:
-    if not isinstance(part, Name):
-        return None
-    if part.text in items:
+    """Returns the name in a loop of what a body has a placeholder for; None of any other part."""
+    if isinstance(part, Name) and part.text in items:
         return Name(items[part.text])
-    for key, name in local.items():
-        if part in (own_name(*key), before_name(*key)):
-            return Name(name)
-    return None
+    result = result_of_step(part)
+    return None if result is None else Name(local[result.key])
 
 
 def _header(

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from legacy.source.basics.expressions import Expression, Name, Value, Variable, children, replace, with_children
+from legacy.source.basics.expressions import (
+    Expression,
+    Name,
+    Value,
+    Variable,
+    children,
+    leaves,
+    replace,
+    values_used,
+    with_children,
+)
 from legacy.source.lines.name_hints import list_name
 from legacy.source.lines.statements import Statement
 
@@ -43,6 +53,30 @@ def own_name(statement: int, result: int) -> Name:
 def before_name(statement: int, result: int) -> Name:
     """Returns what stands in a body for a result of the step before."""
     return Name(f"{_BEFORE} {statement} {result}>")
+
+
+class StepResult(NamedTuple):
+    """A result of a step that a body takes.
+
+    Attributes:
+      key: numbers of the statement and of its result.
+      is_before: whether it is that of the step before.
+    """
+
+    key: Tuple[int, int]
+    is_before: bool
+
+
+def result_of_step(part: Expression) -> Optional[StepResult]:
+    """Returns the result that stands as a name in a body; None of any other expression.
+
+    >>> result_of_step(before_name(1, 0)), result_of_step(Name("x"))
+    (StepResult(key=(1, 0), is_before=True), None)
+    """
+    if not isinstance(part, Name) or not part.text.startswith((_OWN, _BEFORE)):
+        return None
+    _, statement, result = part.text[1:-1].split()
+    return StepResult((int(statement), int(result)), part.text.startswith(_BEFORE))
 
 
 def unrolled_steps(statements: Sequence[Statement]) -> Tuple[List[Statement], List[Unrolled]]:
@@ -101,7 +135,7 @@ def _with_distant_first(
     if run.length != 1 or len(numbers) != 1 or number < 0:
         return run, len(statements)
     first, between = statements[number], statements[number + 1 : run.start]
-    if set(first.targets) & {tensor for one in between for tensor in _values(one.expression)}:
+    if set(first.targets) & {tensor for one in between for tensor in values_used(one.expression)}:
         return run, len(statements)
     moved = [*statements[:number], *between, first, *statements[run.start :]]
     # The names in the body have the numbers of its own step, which may be the second one.
@@ -157,8 +191,9 @@ def _steps(
 ) -> Optional[Unrolled]:
     """Returns the steps of one length from a statement on; see `_run_at`."""
     body = _body(statements, items, position, length, 0)
-    used = {leaf.text for one in body for leaf in _names(one) if leaf.text.startswith(_BEFORE)}
-    if not used or any(_comes_too_late(text, number) for number, one in enumerate(body) for text in _before(one)):
+    used = {key for one in body for key in _before(one)}
+    # A statement that takes a result of the step before has to stand ahead of the one that makes it anew.
+    if not used or any(statement < number for number, one in enumerate(body) for statement, _ in _before(one)):
         return None
     turns = 1
     counts = [len(one.targets) for one in statements[position : position + length]]
@@ -170,11 +205,10 @@ def _steps(
     if start < position:
         turns += 1
     else:
-        before = {before_name(k, m): (k, m) for k in range(length) for m in range(_most_results(statements, position))}
         made = [one.targets for one in _last(statements, position, length)]
         if len(made) < length:
             return None
-        starts = {key: Value(made[key[0]][key[1]]) for name, key in before.items() if name.text in used}
+        starts = {key: Value(made[key[0]][key[1]]) for key in sorted(used)}
     if turns < FEWEST:
         return None
     shift = 0 if start == position else -direction
@@ -192,24 +226,14 @@ def _last(statements: Sequence[Statement], end: int, length: int) -> List[Statem
     return found[::-1]
 
 
-def _most_results(statements: Sequence[Statement], position: int) -> int:
-    return max(len(one.targets) for one in statements[position : position + MOST_STATEMENTS])
-
-
-def _comes_too_late(text: str, number: int) -> bool:
-    """Returns whether a statement takes a result of the step before that has been made anew by then."""
-    return int(text.split()[1]) < number
-
-
-def _before(expression: Expression) -> List[str]:
-    return [leaf.text for leaf in _names(expression) if leaf.text.startswith(_BEFORE)]
+def _before(expression: Expression) -> List[Tuple[int, int]]:
+    """Returns the statements and results of the step before that a body takes."""
+    results = [result_of_step(leaf) for leaf in leaves(expression)]
+    return [result.key for result in results if result is not None and result.is_before]
 
 
 def _names(expression: Expression) -> List[Name]:
-    parts = children(expression)
-    if isinstance(expression, Name):
-        return [expression]
-    return [name for part in parts for name in _names(part)]
+    return [leaf for leaf in leaves(expression) if isinstance(leaf, Name)]
 
 
 def _body(
@@ -273,31 +297,25 @@ def _first_step(
     after = statements[position : position + len(body)]
     if left or any(len(one.targets) != len(two.targets) for one, two in zip(own, after)):
         return position, {}
-    taken: Dict[str, Expression] = {}
+    taken: Dict[Tuple[int, int], Expression] = {}
     for one, wanted in zip(_body(own, items, 0, len(body), -direction), body):
         if not _fits(one, wanted, taken):
             return position, {}
     made = {target for one in own for target in one.targets}
-    if any(_uses_own(part) or made & set(_values(part)) for part in taken.values()):
+    if any(_uses_own(part) or made & set(values_used(part)) for part in taken.values()):
         return position, {}
-    keys = {text: tuple(map(int, text[1:-1].split()[1:])) for text in taken}
-    return start, {(keys[text][0], keys[text][1]): part for text, part in taken.items()}
+    return start, taken
 
 
 def _uses_own(expression: Expression) -> bool:
     return any(leaf.text.startswith((_OWN, _ITEM)) for leaf in _names(expression))
 
 
-def _values(expression: Expression) -> List[str]:
-    if isinstance(expression, Value):
-        return [expression.tensor]
-    return [tensor for part in children(expression) for tensor in _values(part)]
-
-
-def _fits(one: Expression, wanted: Expression, taken: Dict[str, Any]) -> bool:
+def _fits(one: Expression, wanted: Expression, taken: Dict[Tuple[int, int], Expression]) -> bool:
     """Returns whether an expression is another one with something in place of the results of a step before."""
-    if isinstance(wanted, Name) and wanted.text.startswith(_BEFORE):
-        return bool(taken.setdefault(wanted.text, one) == one)
+    result = result_of_step(wanted)
+    if result is not None and result.is_before:
+        return taken.setdefault(result.key, one) == one
     parts, others = children(one), children(wanted)
     if type(one) is not type(wanted) or len(parts) != len(others):
         return False
