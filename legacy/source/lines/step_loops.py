@@ -19,7 +19,7 @@ from legacy.source.basics.expressions import (
 )
 from legacy.source.basics.rendering import layout
 from legacy.source.lines.identifiers import RESERVED
-from legacy.source.lines.unrolled import Unrolled, result_of_step
+from legacy.source.lines.step_bodies import Unrolled, result_of_step
 
 if TYPE_CHECKING:
     from legacy.source.lines.statements import Statement

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from legacy.source.basics.expressions import (
     Expression,
     Name,
     Value,
-    Variable,
     children,
     leaves,
     replace,
@@ -17,66 +16,18 @@ from legacy.source.basics.expressions import (
 )
 from legacy.source.lines.name_hints import list_name
 from legacy.source.lines.statements import Statement
+from legacy.source.lines.step_bodies import (
+    Unrolled,
+    asks,
+    body_of_step,
+    items_taken,
+    last_statements,
+    result_of_step,
+    results_before,
+)
 
 #: Fewest turns that are a loop, and most statements of a turn.
 FEWEST, MOST_STATEMENTS = 4, 24
-_OWN, _BEFORE, _ITEM = "<own", "<before", "<item"
-
-
-class Unrolled(NamedTuple):
-    """Steps that are unrolled in some statements.
-
-    Attributes:
-      start: number of the first statement.
-      length: number of the statements of one step.
-      turns: number of steps.
-      body: the expressions of a step; names stand for the step's own results, those of the step before, and items.
-      starts: {(statement, result): what the first step takes in place of the result of a step before}.
-      items: {name in the body: (target of the list's statement, number of the item in the first step)}.
-      direction: 1 or -1, by which items go on from step to step.
-    """
-
-    start: int
-    length: int
-    turns: int
-    body: Tuple[Expression, ...]
-    starts: Dict[Tuple[int, int], Expression]
-    items: Dict[str, Tuple[str, int]]
-    direction: int
-
-
-def own_name(statement: int, result: int) -> Name:
-    """Returns what stands in a body for a result of the same step."""
-    return Name(f"{_OWN} {statement} {result}>")
-
-
-def before_name(statement: int, result: int) -> Name:
-    """Returns what stands in a body for a result of the step before."""
-    return Name(f"{_BEFORE} {statement} {result}>")
-
-
-class StepResult(NamedTuple):
-    """A result of a step that a body takes.
-
-    Attributes:
-      key: numbers of the statement and of its result.
-      is_before: whether it is that of the step before.
-    """
-
-    key: Tuple[int, int]
-    is_before: bool
-
-
-def result_of_step(part: Expression) -> Optional[StepResult]:
-    """Returns the result that stands as a name in a body; None of any other expression.
-
-    >>> result_of_step(before_name(1, 0)), result_of_step(Name("x"))
-    (StepResult(key=(1, 0), is_before=True), None)
-    """
-    if not isinstance(part, Name) or not part.text.startswith((_OWN, _BEFORE)):
-        return None
-    _, statement, result = part.text[1:-1].split()
-    return StepResult((int(statement), int(result)), part.text.startswith(_BEFORE))
 
 
 def unrolled_steps(statements: Sequence[Statement]) -> Tuple[List[Statement], List[Unrolled]]:
@@ -107,8 +58,8 @@ def unrolled_steps(statements: Sequence[Statement]) -> Tuple[List[Statement], Li
         run, position = found_at
         run, left_at = _with_distant_first(result, items, run)
         found = [one._replace(start=one.start - (one.start > left_at)) for one in found]
-        asked = [one for one in result[run.start : position] if _asks(one)]
-        steps = [one for one in result[run.start : position] if not _asks(one)]
+        asked = [one for one in result[run.start : position] if asks(one)]
+        steps = [one for one in result[run.start : position] if not asks(one)]
         result[run.start : position] = [*asked, *steps]
         found.append(run._replace(start=run.start + len(asked)))
         position = run.start + len(asked) + run.length * run.turns
@@ -139,7 +90,8 @@ def _with_distant_first(
         return run, len(statements)
     moved = [*statements[:number], *between, first, *statements[run.start :]]
     # The names in the body have the numbers of its own step, which may be the second one.
-    turn = max([1, *(abs(int(text[1:-1].split()[2]) - place) + 1 for text, (_, place) in run.items.items())])
+    named = items_taken(run.body)
+    turn = max([1, *(abs(named[text][1] - place) + 1 for text, (_, place) in run.items.items())])
     start, starts = _first_step(moved, items, run.start, run.body, run.direction * turn)
     if start == run.start:
         return run, len(statements)
@@ -152,10 +104,6 @@ def _outline(statement: Statement) -> str:
     """Returns the text of a statement in which all values are alike."""
     plain = replace(statement.expression, lambda part: Name("<value>") if isinstance(part, Value) else None)
     return f"{len(statement.targets)} {plain!r}"
-
-
-def _asks(statement: Statement) -> bool:
-    return isinstance(statement.expression, Variable) and len(statement.targets) == 1
 
 
 def _run_at(
@@ -177,7 +125,7 @@ def _run_at(
         found: List[Tuple[Optional[Unrolled], int]] = []
         for start in range(position, position + length):
             first, second = (outlines[start + n * length : start + (n + 1) * length] for n in (0, 1))
-            if first != second or any(_asks(one) or not one.targets for one in statements[start : start + length]):
+            if first != second or any(asks(one) or not one.targets for one in statements[start : start + length]):
                 break
             found += [(_steps(statements, items, start, length, direction), start) for direction in (1, -1)]
         runs = [(run, start) for run, start in found if run is not None]
@@ -190,84 +138,30 @@ def _steps(
     statements: Sequence[Statement], items: Dict[str, Tuple[str, int]], position: int, length: int, direction: int
 ) -> Optional[Unrolled]:
     """Returns the steps of one length from a statement on; see `_run_at`."""
-    body = _body(statements, items, position, length, 0)
-    used = {key for one in body for key in _before(one)}
+    body = body_of_step(statements, items, position, length, 0)
+    used = {key for one in body for key in results_before(one)}
     # A statement that takes a result of the step before has to stand ahead of the one that makes it anew.
-    if not used or any(statement < number for number, one in enumerate(body) for statement, _ in _before(one)):
+    if not used or any(statement < number for number, one in enumerate(body) for statement, _ in results_before(one)):
         return None
     turns = 1
     counts = [len(one.targets) for one in statements[position : position + length]]
     while [len(one.targets) for one in statements[position + turns * length :][:length]] == counts:
-        if _body(statements, items, position + turns * length, length, direction * turns) != body:
+        if body_of_step(statements, items, position + turns * length, length, direction * turns) != body:
             break
         turns += 1
     start, starts = _first_step(statements, items, position, body, direction)
     if start < position:
         turns += 1
     else:
-        made = [one.targets for one in _last(statements, position, length)]
+        made = [one.targets for one in last_statements(statements, position, length)]
         if len(made) < length:
             return None
         starts = {key: Value(made[key[0]][key[1]]) for key in sorted(used)}
     if turns < FEWEST:
         return None
     shift = 0 if start == position else -direction
-    named = {leaf.text: leaf.text[1:-1].split() for one in body for leaf in _names(one) if leaf.text.startswith(_ITEM)}
-    found = {text: (parts[1], int(parts[2]) + shift) for text, parts in named.items()}
+    found = {text: (first, number + shift) for text, (first, number) in items_taken(body).items()}
     return Unrolled(start, length, turns, tuple(body), starts, found, direction)
-
-
-def _last(statements: Sequence[Statement], end: int, length: int) -> List[Statement]:
-    """Returns the last statements before one, without those that ask for a variable."""
-    found: List[Statement] = []
-    while end > 0 and len(found) < length:
-        end -= 1
-        found += [statements[end]] if not _asks(statements[end]) else []
-    return found[::-1]
-
-
-def _before(expression: Expression) -> List[Tuple[int, int]]:
-    """Returns the statements and results of the step before that a body takes."""
-    results = [result_of_step(leaf) for leaf in leaves(expression)]
-    return [result.key for result in results if result is not None and result.is_before]
-
-
-def _names(expression: Expression) -> List[Name]:
-    return [leaf for leaf in leaves(expression) if isinstance(leaf, Name)]
-
-
-def _body(
-    statements: Sequence[Statement], items: Dict[str, Tuple[str, int]], start: int, length: int, shift: int
-) -> List[Expression]:
-    """Returns the expressions of a step, with names for what differs from step to step.
-
-    Args:
-      statements: of the function.
-      items: {tensor: (first one of its list, its number)}.
-      start: number of the step's first statement.
-      length: of a step.
-      shift: number by which the items go on from those of the first step.
-
-    Returns:
-      The expressions.
-    """
-    names: Dict[str, Name] = {}
-    for number, one in enumerate(_last(statements, start, length)):
-        names.update((target, before_name(number, place)) for place, target in enumerate(one.targets))
-    for number, one in enumerate(statements[start : start + length]):
-        names.update((target, own_name(number, place)) for place, target in enumerate(one.targets))
-
-    def named(part: Expression) -> Optional[Expression]:
-        if not isinstance(part, Value):
-            return None
-        if part.tensor in names:
-            return names[part.tensor]
-        if part.tensor in items:
-            first, number = items[part.tensor]
-            return Name(f"{_ITEM} {first} {number - shift}>")
-        return None
-
-    return [replace(one.expression, named) for one in statements[start : start + length]]
 
 
 def _first_step(
@@ -292,23 +186,24 @@ def _first_step(
     start, left = position, len(body)
     while start > 0 and left:
         start -= 1
-        left -= not _asks(statements[start])
-    own = [one for one in statements[start:position] if not _asks(one)]
+        left -= not asks(statements[start])
+    own = [one for one in statements[start:position] if not asks(one)]
     after = statements[position : position + len(body)]
     if left or any(len(one.targets) != len(two.targets) for one, two in zip(own, after)):
         return position, {}
     taken: Dict[Tuple[int, int], Expression] = {}
-    for one, wanted in zip(_body(own, items, 0, len(body), -direction), body):
+    for one, wanted in zip(body_of_step(own, items, 0, len(body), -direction), body):
         if not _fits(one, wanted, taken):
             return position, {}
     made = {target for one in own for target in one.targets}
-    if any(_uses_own(part) or made & set(values_used(part)) for part in taken.values()):
+    if items_taken(taken.values()) or any(_uses_own(part) or made & set(values_used(part)) for part in taken.values()):
         return position, {}
     return start, taken
 
 
 def _uses_own(expression: Expression) -> bool:
-    return any(leaf.text.startswith((_OWN, _ITEM)) for leaf in _names(expression))
+    results = [result_of_step(leaf) for leaf in leaves(expression)]
+    return any(result is not None and not result.is_before for result in results)
 
 
 def _fits(one: Expression, wanted: Expression, taken: Dict[Tuple[int, int], Expression]) -> bool:
