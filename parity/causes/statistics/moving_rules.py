@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from parity.causes.basics.injection import Change
     from parity.comparison.setup import Setup
     from parity.diagnosis.evidence import Evidence
-    from parity.diagnosis.facts.moving_statistics import MovingStatistics, ProposalFit, StepShare
+    from parity.diagnosis.facts.moving_statistics import MovingStatistics
+    from parity.diagnosis.facts.statistic_fits import ProposalFit, StepShare
 
 #: Shares of the batch statistics agree within this part.
 SAME_SHARE = 1e-3

@@ -8,67 +8,23 @@ of.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
-from parity.comparison.fits import FactorFit, fit_combination, fit_factor, flatten_arrays, relative_norm
+from parity.comparison.fits import flatten_arrays, relative_norm
 from parity.diagnosis.candidates.statistics_owners import (
     FIRST,
     KeptStatistics,
     StatisticsOwner,
     explaining_owners,
 )
+from parity.diagnosis.facts.statistic_fits import ProposalFit, StepShare, proposal_fits, step_shares
 from parity.diagnosis.steps.compared_step import ComparedStep
 from workloads.program import Arrays, StepRecord
 
 #: Statistics before a step are the same on both sides if they differ by at most this part.
 SAME_STATISTICS = 1e-6
-
-
-#: A fit of a share leaves over at most this part.
-MOST_UNEXPLAINED_SHARE = 1e-3
-
-
-class ProposalMix(NamedTuple):
-    """Fit `right proposal ~ factor * left proposal + old_share * old value`; `residual` as in `FactorFit`.
-
-    `leverage` is how many times as large as the relative error of a proposal the factor's error can be: large where the
-    batch adds little to the old value, as in the first steps of a small variance that starts at one.
-    """
-
-    factor: float
-    old_share: float
-    residual: float
-    leverage: float = 1.0
-
-
-class StepShare(NamedTuple):
-    """Part of a batch that a moving mean takes in on the right, in one step from equal weights.
-
-    Attributes:
-      step: number of the step.
-      ratio: that part over the left's.
-      part: that part itself; NaN where both sides had the same old value, which does not show it.
-    """
-
-    step: int
-    ratio: float
-    part: float
-
-
-@dataclasses.dataclass(frozen=True)
-class ProposalFit:
-    """One replica's proposal for one statistic on the right, fitted by the left's from the same old value.
-
-    Attributes:
-      share: `FactorFit` of (right - old) by (left - old): 1 - momentum on the right over that on the left.
-      mix: fit by the left's proposal and the old value, each with a coefficient of its own.
-    """
-
-    share: FactorFit
-    mix: ProposalMix
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,7 +79,7 @@ def measure_moving_statistics(steps: Sequence[ComparedStep]) -> MovingStatistics
     return MovingStatistics(
         owners=(left, right),
         borrowed=borrowed,
-        moves=_proposal_fits(same, names, borrowed, FIRST in right or not right),
+        moves=proposal_fits(same, names, borrowed, FIRST in right or not right),
         alike=(
             replica_disagreement([step.left.proposals for step in compared], names),
             replica_disagreement([step.right.proposals for step in compared], names),
@@ -133,7 +89,7 @@ def measure_moving_statistics(steps: Sequence[ComparedStep]) -> MovingStatistics
         drift=sorted({name for step in steps for name in step.right.drift if name in names}),
         steps=len(steps),
         smaller={name: _smaller_part(compared, name) for name in names} if compared else {},
-        shares=_step_shares([step for step in steps if step.same_state], names, borrowed),
+        shares=step_shares([step for step in steps if step.same_state], names, borrowed),
     )
 
 
@@ -154,14 +110,14 @@ def _measure_kept(steps: Sequence[ComparedStep]) -> MovingStatistics | None:
     return MovingStatistics(
         owners=(left, right),
         borrowed=False,
-        moves=_proposal_fits(kept, names, False, True),
+        moves=proposal_fits(kept, names, False, True),
         alike=(float("nan"), float("nan")),
         global_mean=float("nan"),
         gaps={name: _largest_gap(kept, name) for name in names},
         drift=sorted({name for step in steps for name in step.right.drift if name in names}),
         steps=len(same),
         smaller={name: _smaller_part(kept, name) for name in names},
-        shares=_step_shares(kept, names, False),
+        shares=step_shares(kept, names, False),
         only_kept=True,
     )
 
@@ -183,29 +139,6 @@ def _right_proposals(step: ComparedStep, names: Sequence[str]) -> list[Arrays]:
 def _with_kept(record: StepRecord) -> StepRecord:
     """A record whose only proposals are the statistics that are kept."""
     return dataclasses.replace(record, proposals=[record.state.statistics])
-
-
-def _step_shares(steps: Sequence[ComparedStep], names: Sequence[str], borrowed: bool) -> list[StepShare]:
-    """Fits, in each step, the right's move by the left's and by the distance of the old values.
-
-    A batch with the mean x moves the left by s (x - old) and the right by s' (x - old'), which is s' / s times the
-    left's move plus s' times (old - old').
-    """
-    found = []
-    for step in steps:
-        before = step.left_before.statistics, step.right_before.statistics
-        rights = [step.right.state.statistics] if borrowed else step.right.proposals
-        for left, right in zip(step.left.proposals, rights):
-            common = [name for name in names if "mean" in name.lower() and all(name in arrays for arrays in before)]
-            if not common or not all(name in left and name in right for name in common):
-                continue
-            old, other = (flatten_arrays(arrays, common) for arrays in before)
-            move, moved = flatten_arrays(left, common) - old, flatten_arrays(right, common) - other
-            fit = fit_combination([move, old - other] if np.any(old != other) else [move], moved)
-            if fit.residual <= MOST_UNEXPLAINED_SHARE:
-                part = float(fit.coefficients[1]) if len(fit.coefficients) > 1 else float("nan")
-                found.append(StepShare(step.left.step, float(fit.coefficients[0]), part))
-    return found
 
 
 def _shows_proposals(record: StepRecord) -> bool:
@@ -231,39 +164,6 @@ def _right_owners(steps: Sequence[ComparedStep], names: list[str], borrowed: boo
         return explaining_owners([KeptStatistics(s.right_before, s.right, s.right.proposals) for s in steps], names)
     means = [name for name in names if "mean" in name.lower()] or names
     return explaining_owners([KeptStatistics(s.right_before, s.right, s.left.proposals) for s in steps], means)
-
-
-def _proposal_fits(
-    steps: Sequence[ComparedStep], names: Sequence[str], borrowed: bool, first_kept: bool
-) -> dict[str, list[ProposalFit]]:
-    """Fits of the right's proposals; where it shows none but keeps the first replica's, what it keeps is that one's.
-
-    So it may be where no owner explains what it keeps, which another momentum makes: a fit that fails shows otherwise.
-    """
-
-    def right_proposals(step: ComparedStep) -> list[Arrays]:
-        if not borrowed:
-            return step.right.proposals
-        return [step.right.state.statistics] if first_kept else []
-
-    return {name: [fit for step in steps for fit in _step_fits(step, name, right_proposals(step))] for name in names}
-
-
-def _step_fits(step: ComparedStep, name: str, proposals: Sequence[Arrays]) -> Iterator[ProposalFit]:
-    old = np.asarray(step.left_before.statistics[name], np.float64).ravel()
-    for left, right in zip(step.left.proposals, proposals):
-        if name in left and name in right:
-            a, b = np.asarray(left[name], np.float64).ravel(), np.asarray(right[name], np.float64).ravel()
-            mix = fit_combination([a, old], b)
-            factor, old_share = (float(value) for value in mix.coefficients)
-            fitted = ProposalMix(factor, old_share, mix.residual, _leverage(a, old))
-            yield ProposalFit(fit_factor(a - old, b - old), fitted)
-
-
-def _leverage(left: np.ndarray, old: np.ndarray) -> float:
-    """|left| over the length of its part beside `old`, which alone tells the factor of `left`; infinity for none."""
-    beside = left - fit_factor(old, left).factor * old if np.any(old) else left
-    return 1.0 / relative_norm(beside, left) if np.any(beside) else float("inf")
 
 
 def replica_disagreement(steps: Sequence[Sequence[Arrays]], names: Sequence[str]) -> float:

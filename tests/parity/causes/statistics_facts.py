@@ -9,7 +9,8 @@ from parity.comparison.fits import FactorFit
 from parity.diagnosis.candidates.statistics_owners import FIRST, StatisticsOwner
 from parity.diagnosis.context.job_context import Context
 from parity.diagnosis.facts.batches import ComparedBatch
-from parity.diagnosis.facts.moving_statistics import MovingStatistics, ProposalFit, ProposalMix, StepShare
+from parity.diagnosis.facts.moving_statistics import MovingStatistics
+from parity.diagnosis.facts.statistic_fits import ProposalFit, ProposalMix, StepShare
 from tests.parity.causes.facts import CLEAN
 from tests.parity.step_records import made_up_evidence
 

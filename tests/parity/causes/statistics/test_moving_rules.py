@@ -3,7 +3,7 @@ import pytest
 from parity.causes.basics.cause import HIGH, MEDIUM
 from parity.causes.statistics import batch_norm, moving_rules
 from parity.diagnosis.context.job_context import Context
-from parity.diagnosis.facts.moving_statistics import StepShare
+from parity.diagnosis.facts.statistic_fits import StepShare
 from tests.parity.causes.statistics_facts import (
     MEAN_NAME,
     VARIANCE_NAME,
