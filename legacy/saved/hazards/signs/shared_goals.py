@@ -17,9 +17,12 @@ from legacy.saved.hazards.signs.pushes import Pushes
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-#: {product with a weight: (the weight, the number that a loss pushes its results to, which may be infinite)}.
+#: {product with a weight, or normalization with an offset: (that variable, what a loss pushes the results to, which may
+#: be infinite)}.
 Goals = Dict[str, Tuple[str, float]]
 _PRODUCTS = ("MatMul", "Conv2D")
+#: {fused normalization: the input that is its offset}.
+_OFFSETS = {"FusedBatchNorm": 2, "FusedBatchNormV2": 2, "FusedBatchNormV3": 2}
 
 
 def generators_with_critics(whole: WholeGraph) -> Iterator[Hazard]:
@@ -83,8 +86,9 @@ def goals_of_outputs(whole: WholeGraph, target: str, entropies: Mapping[str, Cro
     graph, found = whole.graph, {}
     pushes = Pushes(whole, [target])
     for name in graph.ancestors([target], controls=False):
-        sign = pushes.sign(TensorId(name, 0)) if graph.type(name) in _PRODUCTS and not is_gradient_op(name) else 0
-        weight = variable_read(graph, graph.inputs(name)[1].node, READS_IN_BRANCHES) if sign else ""
+        weighed = "" if is_gradient_op(name) else _weight_or_offset(whole, name)
+        sign = pushes.sign(TensorId(name, 0)) if weighed else 0
+        weight = variable_read(graph, weighed, READS_IN_BRANCHES) if sign else ""
         if sign and weight:
             found[name] = weight, -sign * math.inf
     for name, sign in linear_signs(whole, target).items():
@@ -99,3 +103,18 @@ def goals_of_outputs(whole: WholeGraph, target: str, entropies: Mapping[str, Cro
         if drawn is not None and drawn[1] is not None and weight:
             found[product] = weight, drawn[1]
     return found
+
+
+def _weight_or_offset(whole: WholeGraph, name: str) -> str:
+    """Returns the second factor of a product, or the offset of a normalization, whose elements all outputs rise with.
+
+    A product that is normalized has no direction of its own, since the mean of the batch is taken from it.
+    """
+    graph, kind = whole.graph, whole.graph.type(name)
+    inputs = [tensor.node for tensor in graph.inputs(name)]
+    if kind in _PRODUCTS:
+        return inputs[1]
+    if kind in _OFFSETS:
+        return inputs[_OFFSETS[kind]]
+    shifts = [node for node in inputs if graph.type(node) == "Sub"] if kind in ("Add", "AddV2") else []
+    return graph.inputs(shifts[0])[0].node if len(shifts) == 1 else ""  # offset - mean * scale

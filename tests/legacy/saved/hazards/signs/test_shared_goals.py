@@ -32,12 +32,23 @@ def logarithms(scores, is_real):
     return -tf.reduce_mean(tf.math.log(shares if is_real else 1.0 - shares))
 
 
-def found(of_critic, of_generator, twice=False, penalty=False, real=True):
+def fused(scores, offset):
+    ones = tf.ones([1])
+    return tf.reshape(v1.nn.fused_batch_norm(tf.reshape(scores, [-1, 1, 1, 1]), ones, offset)[0], [-1, 1])
+
+
+def composed(scores, offset):
+    mean, variance = tf.nn.moments(scores, [0])
+    return tf.nn.batch_normalization(scores, mean, variance, offset, None, 1e-3)
+
+
+def found(of_critic, of_generator, twice=False, penalty=False, real=True, normalized=None):
     """The hazards of a critic's loss and a generator's, each of scores and whether these are to be as of real ones."""
 
     def build():
         g, c = (v1.get_variable(name, shape, use_resource=False) for name, shape in (("g", [3, 4]), ("c", [4, 1])))
-        score = lambda x: x @ c  # noqa: E731
+        offset = v1.get_variable("offset", [1], use_resource=False) if normalized else None
+        score = lambda x: tf.nn.leaky_relu(normalized(x @ c, offset)) if normalized else x @ c  # noqa: E731
         made = tf.tanh(v1.random_normal([4, 3]) @ g)
         scores = score(made)
         examples = v1.placeholder(tf.float32, [4, 4], "real") if real else tf.tanh(v1.random_normal([4, 3]) @ g)
@@ -46,10 +57,11 @@ def found(of_critic, of_generator, twice=False, penalty=False, real=True):
             between = 0.5 * (examples + made)
             critic += tf.reduce_mean((tf.norm(tf.gradients(score(between), [between])[0], axis=1) - 1.0) ** 2)
         optimizer = v1.train.GradientDescentOptimizer(0.5)
-        optimizer.minimize(critic, var_list=[c], name="c_train")
+        optimizer.minimize(critic, var_list=[c, offset] if normalized else [c], name="c_train")
         optimizer.minimize(of_generator(score(made) if twice else scores), var_list=[g], name="g_train")
 
-    whole = WholeGraph(saved(traced(build), trainable_variables=["g", "c"]))
+    trained = ["g", "c", "offset"] if normalized else ["g", "c"]
+    whole = WholeGraph(saved(traced(build), trainable_variables=trained))
     return [hazard.id for hazard in generators_with_critics(whole)]
 
 
@@ -89,3 +101,16 @@ def test_a_penalty_of_the_critic_does_not_matter():
 def test_a_critic_of_made_examples_alone_is_no_opponent():
     """As of two domains, whose examples one network describes."""
     assert found(linear, lambda scores: linear(scores, False), real=False) == []
+
+
+@pytest.mark.parametrize("normalized", [fused, composed])
+@pytest.mark.parametrize("loss", [linear, hinges, logarithms])
+def test_a_critic_whose_last_layer_is_normalized_by_its_batch_has_the_direction_of_its_offset(loss, normalized):
+    """A weighted sum that the batch's mean is taken from is pushed neither way, and what is added to it is."""
+    assert found(loss, lambda scores: loss(scores, False), normalized=normalized) == ["GENERATOR_HELPS_CRITIC"]
+    assert found(loss, lambda scores: loss(scores, True), normalized=normalized) == []
+
+
+@pytest.mark.parametrize("normalized", [fused, composed])
+def test_a_normalized_critic_of_made_examples_alone_is_no_opponent(normalized):
+    assert found(linear, lambda scores: linear(scores, False), real=False, normalized=normalized) == []
