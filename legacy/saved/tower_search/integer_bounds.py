@@ -39,6 +39,9 @@ PASSES = [
     "Unique",
 ]
 
+#: Ops whose result is elements of their first input, as labels without padding are.
+_PICKS = ("GatherNd", "Gather", "GatherV2")
+
 #: Ops by which `tf.nn.embedding_lookup` computes the part of a table, and the row there, from the row of the whole.
 _OF_PARTS = [*PASSES, "FloorDiv", "FloorMod", "Maximum", "Select", "SelectV2", "Sub"]
 
@@ -167,7 +170,7 @@ def _uses(
         for user, position, used in graph.users(name):
             if used == output:
                 yield user, position
-                if graph.type(user) in passes:
+                if graph.type(user) in passes or (position == 0 and graph.type(user) in _PICKS):
                     todo += [TensorId(user, k) for k in range(imported.outputs(user))]
 
 

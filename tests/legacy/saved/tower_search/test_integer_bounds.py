@@ -148,6 +148,23 @@ def test_labels_of_a_sequence_stay_below_the_blank():
     assert bound(use) == 5
 
 
+def ctc(labels):
+    places = tf.zeros([2, 2], tf.int64)
+    return tf.raw_ops.CTCLoss(
+        inputs=tf.zeros([6, 2, 7]), labels_indices=places, labels_values=labels, sequence_length=[6, 6]
+    )
+
+
+def test_elements_of_labels_have_the_bound_of_the_op_that_takes_them():
+    """As labels whose padding is left out, by `gather_nd` or a mask; the places are no labels."""
+    picked = lambda x: ctc(tf.gather_nd(tf.reshape(x, [2, 2]), [[0, 0], [1, 1]]))  # noqa: E731
+    masked = lambda x: ctc(tf.boolean_mask(x, tf.constant([True, False, True, False])))  # noqa: E731
+    place = lambda x: ctc(tf.gather_nd(tf.zeros([5], tf.int32), tf.reshape(x, [2, 2])[:, :1]))  # noqa: E731
+
+    assert bound(picked) == bound(masked) == 6
+    assert not bound(place)
+
+
 def test_sequences_of_labels_are_as_long_as_their_steps():
     def use(lengths):
         tf.raw_ops.CTCLoss(
