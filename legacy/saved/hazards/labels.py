@@ -15,6 +15,7 @@ from legacy.saved.graph.joins import join_of
 from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies, filled, logits_of_log
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.basics.squares import is_error
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.inputs import dropouts
 from workloads.lifted.graph import Graph, TensorId
@@ -160,7 +161,8 @@ def dropped_logits(whole: WholeGraph) -> Iterator[Hazard]:
 def dropped_results(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds errors, from given data, of results of which dropout sets some to 0; one hazard for all."""
     graph, decisions = whole.graph, {name for name, _, _ in dropouts(whole)}
-    for name in [name for name in whole.minimized_ops("Sub", "SquaredDifference") if not is_gradient_op(name)]:
+    differences = [name for name in whole.minimized_ops("Sub", "SquaredDifference") if not is_gradient_op(name)]
+    for name in [name for name in differences if is_error(whole, name)]:
         sides = [source_of_elements(graph, tensor).node for tensor in graph.inputs(name)]
         for product, target in zip(sides, reversed(sides)):
             factors = graph.inputs(product) if graph.type(product) == "Mul" else []

@@ -8,9 +8,10 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.folding.decided import COMPARISONS
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
-from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.elements import hands_elements_on, source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_source
+from legacy.saved.hazards.basics.squares import is_error
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -20,8 +21,8 @@ _CHANGES = ("Add", "AddV2", "Sub", "Mul", "Select", "SelectV2", "Maximum", "Mini
 _DECISIONS = (*COMPARISONS, "Floor")
 _NORMAL = ("RandomStandardNormal", "TruncatedNormal")
 _DRAWS = (*_NORMAL, "RandomUniform")
-#: An array of fewer random numbers may be one for each channel, and is no noise of each element.
-LEAST_NUMBERS = 8
+#: Fewer random numbers of an example may be one for each channel, and are no noise of each element.
+LEAST_NUMBERS = 4
 
 
 def noisy_targets(whole: WholeGraph) -> Iterator[Hazard]:
@@ -35,7 +36,7 @@ def noisy_targets(whole: WholeGraph) -> Iterator[Hazard]:
         if noisy in made_by_weights(whole) or noisy not in whole.data or result.node not in made_by_weights(whole):
             continue
         draw = _noise(whole, noisy)
-        if draw and noisy in whole.graph.ancestors([result.node], controls=False):
+        if draw and _is_read(whole, noisy, result.node):
             yield Hazard(
                 "TARGET_IS_NOISY",
                 name,
@@ -51,10 +52,28 @@ def _compared(whole: WholeGraph) -> Iterator[tuple[str, TensorId, TensorId]]:
     graph = whole.graph
     for name in [name for name in whole.minimized_ops("Sub", "SquaredDifference") if not is_gradient_op(name)]:
         first, second = graph.inputs(name)[:2]
-        yield name, first, second
-        yield name, second, first
+        if is_error(whole, name):
+            yield name, first, second
+            yield name, second, first
     for entropy in [entropy for entropy in cross_entropies(whole) if entropy.is_sigmoid]:
         yield entropy.op, entropy.logits, entropy.labels
+
+
+def _is_read(whole: WholeGraph, noisy: str, result: str) -> bool:
+    """Whether a layer of which results are computed takes noisy data as they are.
+
+    A further mask may hide what the network is to tell from the rest, as in Noise2Void.
+    """
+    graph, todo, seen = whole.graph, [noisy], {noisy}
+    before = graph.ancestors([result], controls=False)
+    while todo:
+        for user in [use.node for use in graph.users(todo.pop()) if use.node in before and use.node not in seen]:
+            if user in made_by_weights(whole):
+                return True
+            seen.add(user)
+            if hands_elements_on(graph, user) or linear_source(whole, user)[0] != user:
+                todo.append(user)
+    return False
 
 
 def _noise(whole: WholeGraph, name: str) -> str:
@@ -85,8 +104,16 @@ def _drawn(whole: WholeGraph, name: str) -> str:
             tensor.node for side in sides if graph.type(side) in ("Add", "AddV2") for tensor in graph.inputs(side)
         ]
         sides = [linear_source(whole, side)[0] for side in sides]
+        if any(side in whole.data and not whole.is_scalar(side) for side in sides if graph.type(side) not in kinds):
+            return ""  # a draw with the probabilities that data give
         name = next((side for side in sides if graph.type(side) in kinds), "")
     if not name or graph.type(name) not in kinds:
         return ""
-    shape = constant_array(graph, graph.inputs(name)[0].node)
-    return name if shape is None or shape.prod() >= LEAST_NUMBERS else ""
+    return name if _is_of_each_element(whole, graph.inputs(name)[0].node) else ""
+
+
+def _is_of_each_element(whole: WholeGraph, shape: str) -> bool:
+    """Whether random numbers of a shape are many for each example, and no flips or shades of whole examples."""
+    shape = source_of_elements(whole.graph, TensorId(shape, 0)).node
+    sizes = constant_array(whole.graph, shape)
+    return whole.graph.type(shape) == "Shape" if sizes is None else int(sizes.ravel()[1:].prod()) >= LEAST_NUMBERS

@@ -12,6 +12,7 @@ from legacy.saved.graph.joins import join_of
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_part
+from legacy.saved.hazards.basics.squares import is_error
 from legacy.saved.hazards.basics.variable_reads import variable_read, variables_behind
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import TensorId
@@ -49,7 +50,8 @@ class _Range(NamedTuple):
 def targets_out_of_reach(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds errors of bounded results, of which images have another range, and labels of a sigmoid; one for all."""
     graph = whole.graph
-    for name in [name for name in whole.minimized_ops("Sub", "SquaredDifference") if not is_gradient_op(name)]:
+    differences = [name for name in whole.minimized_ops("Sub", "SquaredDifference") if not is_gradient_op(name)]
+    for name in [name for name in differences if is_error(whole, name)]:
         sides = graph.inputs(name)
         for result, target in (sides, sides[::-1]):
             bounds, given = _range_of_results(whole, result), _range_of_images(whole, target)
@@ -90,7 +92,8 @@ def examples_of_another_range(whole: WholeGraph) -> Iterator[Hazard]:
                 images.setdefault(weight, (part.node, given))
     for weight in [weight for weight in results if weight in images]:
         (result, bounds), (image, given) = results[weight], images[weight]
-        if max(abs(bounds.low - given.low), abs(bounds.high - given.high)) > _OUT_OF_REACH:
+        distance = max(abs(bounds.low - given.low), abs(bounds.high - given.high))
+        if distance > _OUT_OF_REACH * (given.high - given.low):
             yield Hazard(
                 "EXAMPLES_OF_ANOTHER_RANGE",
                 result,

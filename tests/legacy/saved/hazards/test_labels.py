@@ -39,6 +39,10 @@ def sigmoid(labels, logits):
     return tf.reduce_mean(v1.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits))
 
 
+def same(x):
+    return x
+
+
 def dropout(x):
     """As `tf.nn.dropout` of 1.x writes it."""
     return tf.multiply(x / 0.5, tf.floor(0.5 + v1.random_uniform(x.shape), name="dropout/Floor"), name="dropout/mul")
@@ -218,5 +222,14 @@ def test_a_result_of_which_dropout_sets_a_part_to_0_is_named(result, target, cou
     def loss():
         hidden = minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3)
         return tf.reduce_mean(tf.math.squared_difference(result(hidden), target(hidden)))
+
+    assert minimized.found(dropped_results, loss) == ["RESULT_DROPPED"] * count
+
+
+@pytest.mark.parametrize("head, count", [(lambda difference: difference @ minimized.variable("v", 4, 2), 0), (same, 1)])
+def test_a_connection_around_a_dropped_layer_is_no_error(head, count):
+    def loss():
+        x = minimized.fed("x", 8, 4)
+        return tf.reduce_mean(tf.square(head(x - dropout(x @ minimized.variable("w", 4, 4)))))
 
     assert minimized.found(dropped_results, loss) == ["RESULT_DROPPED"] * count

@@ -55,3 +55,51 @@ def test_noise_that_the_network_does_not_read_is_no_such_target():
         return tf.reduce_mean(tf.math.squared_difference(x @ minimized.variable("w", 4, 4), normal(x)))
 
     assert minimized.found(noisy_targets, loss) == []
+
+
+def flipped(x):
+    flips = tf.cast(tf.random.uniform([8, 1]) < 0.5, tf.float32)
+    return flips * x + (1.0 - flips) * tf.reverse(x, [1])
+
+
+def flipped_as_many_as_there_are(x):
+    flips = tf.cast(tf.random.uniform(tf.stack([tf.shape(x)[0], 1])) < 0.5, tf.float32)
+    return flips * x + (1.0 - flips) * tf.reverse(x, [1])
+
+
+def shaded(x):
+    return x + 0.1 * tf.random.normal([8, 1])
+
+
+def of_its_own_probabilities(x):
+    return tf.where(tf.random.uniform(tf.shape(x)) < x, tf.ones_like(x), tf.zeros_like(x))
+
+
+@pytest.mark.parametrize("change", [flipped, flipped_as_many_as_there_are, shaded, of_its_own_probabilities])
+def test_augmented_and_sampled_examples_are_targets_of_an_autoencoder(change):
+    def loss():
+        changed = change(minimized.fed("x", 8, 4))
+        return tf.reduce_mean(tf.square(changed @ minimized.variable("w", 4, 4) - changed))
+
+    assert minimized.found(noisy_targets, loss) == []
+
+
+def test_a_network_that_tells_the_noise_subtracts_it_from_noisy_data():
+    def loss():
+        x = minimized.fed("x", 8, 4)
+        noisy = normal(x)
+        return tf.reduce_mean(tf.square((noisy - noisy @ minimized.variable("w", 4, 4)) - x))
+
+    assert minimized.found(noisy_targets, loss) == []
+
+
+@pytest.mark.parametrize("hides, count", [(True, 0), (False, 1)])
+def test_a_network_may_tell_hidden_parts_of_noisy_data(hides, count):
+    def loss():
+        x = minimized.fed("x", 8, 4)
+        noisy = normal(x)
+        kept = tf.cast(tf.random.uniform(tf.shape(x)) > 0.3, tf.float32)
+        result = (noisy * kept if hides else noisy) @ minimized.variable("w", 4, 4)
+        return tf.reduce_mean(tf.square((result - noisy) * (1.0 - kept)))
+
+    assert minimized.found(noisy_targets, loss) == ["TARGET_IS_NOISY"] * count

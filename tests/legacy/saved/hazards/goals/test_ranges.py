@@ -83,3 +83,22 @@ def test_a_cell_that_joins_images_with_its_own_state_takes_no_generated_examples
         return tf.reduce_mean(tf.square(state)) + tf.reduce_mean(tf.square(refined @ weight[:2]))
 
     assert minimized.found(examples_of_another_range, loss) == []
+
+
+def test_a_change_of_images_that_a_layer_gives_is_no_error():
+    def loss():
+        x = image(signed)
+        changed = x - 0.1 * tf.tanh(x @ minimized.variable("g", 4, 4))
+        return tf.reduce_mean(tf.square(changed @ minimized.variable("w", 4, 3)))
+
+    assert minimized.found(targets_out_of_reach, loss) == []
+
+
+def test_examples_of_a_little_larger_range_are_no_hazard():
+    def loss():
+        x = image(lambda x: x)
+        generated = 150.0 * tf.tanh(unit(x) @ minimized.variable("g", 4, 4)) + 127.5  # as in transfer of style
+        weight = minimized.variable("w", 4, 3)
+        return tf.reduce_mean(tf.square(generated @ weight - x @ weight))
+
+    assert minimized.found(examples_of_another_range, loss) == []
