@@ -12,6 +12,7 @@ from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
+from legacy.saved.hazards.lengths.kept_labels import only_users
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _HINGES = ("Relu", "Maximum", "Softplus")
@@ -57,7 +58,8 @@ def _unmasked(whole: WholeGraph, extreme: str) -> str:
 def easiest_negatives(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds a loss of the smallest cross entropies of those that a mask of labels leaves; one hazard for all.
 
-    Small losses of all examples may be chosen on purpose, as where labels are noisy: those have no mask of labels.
+    Small losses may be chosen on purpose, as where labels are noisy: those have no mask of labels, or one of the valid
+    examples, of which the loss has no others besides.
     """
     graph = whole.graph
     entropies = {entropy.op for entropy in cross_entropies(whole)}
@@ -88,7 +90,8 @@ def _without_labels(whole: WholeGraph, masked: str, entropies: set[str]) -> str:
     made = [name for name in inputs if name in made_by_weights(whole)]
     others = [name for name in inputs if name not in made_by_weights(whole)]
     is_given = any(_is_fed(whole, name) for name in others)
-    return made[0] if len(made) == 1 and made[0] in entropies and is_given else ""
+    is_found = len(made) == 1 and made[0] in entropies and is_given
+    return made[0] if is_found and len(set(only_users(whole, made[0]))) > 1 else ""
 
 
 def _is_fed(whole: WholeGraph, name: str) -> bool:

@@ -52,14 +52,22 @@ def _is_of_labels(whole: WholeGraph, tensor: TensorId) -> bool:
         return False
     choice = choice_by_code(graph, name)
     if choice is not None:
-        return graph.type(source_of_elements(graph, choice.values).node) == "Softmax"
+        of_each = not _is_one(whole, source_of_elements(graph, graph.inputs(choice.code)[0]).node)
+        return of_each and graph.type(source_of_elements(graph, choice.values).node) == "Softmax"
     product = graph.origin(graph.inputs(name)[0]).node if graph.type(name) == "Sum" else ""
     if product and graph.type(product) == "Mul":
         kinds = [graph.type(source_of_elements(graph, factor).node) for factor in graph.inputs(product)]
         sources = [source_of_elements(graph, factor).node for factor in graph.inputs(product)]
         given = [source for source in sources if source in whole.data and source not in made_by_weights(whole)]
         is_fed = bool(given) and any(op_types.is_source(graph.type(one)) for one in graph.ancestors(given))
-        return kinds.count("Softmax") == 1 and is_fed
+        return kinds.count("Softmax") == 1 and is_fed and not _is_one(whole, given[0])
     return (
         graph.type(name) in _CHOICES and graph.type(source_of_elements(graph, graph.inputs(name)[0]).node) == "Softmax"
     )
+
+
+def _is_one(whole: WholeGraph, labels: str) -> bool:
+    """Whether fed labels are one for all, as of a bag whose instances' probabilities are averaged."""
+    node = whole.graph.nodes[labels]
+    sizes = [size.size for size in node.attr["shape"].shape.dim]
+    return node.op.startswith("Placeholder") and sizes[:1] in ([], [1]) and not node.attr["shape"].shape.unknown_rank

@@ -37,9 +37,19 @@ def minimized_similarities(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _is_similarity(whole: WholeGraph, name: str) -> bool:
-    """Whether a quotient, or one of a factor of both of its sides, is that of luminances."""
+    """Whether a quotient, or one of a factor of both of its sides, is that of the luminances of a result and data.
+
+    Two results may be made unlike on purpose, as generated images, or those of an autoencoder as a critic.
+    """
     above, below = (_factors(whole, tensor) for tensor in whole.graph.inputs(name))
-    return any(_products(whole, one) & _squares(whole, other) for one in above for other in below)
+    pairs = {pair for one in above for other in below for pair in _products(whole, one) & _squares(whole, other)}
+    return any(len({_is_result(whole, image.node) for image in pair}) == 2 for pair in pairs)
+
+
+def _is_result(whole: WholeGraph, image: str) -> bool:
+    """Whether weights make the values of an image, and not its shape alone, by which another one is filtered."""
+    shapes = {name for name in whole.graph.nodes if whole.graph.type(name) in op_types.SHAPE_OPS}
+    return bool((whole.graph.ancestors([image], stop=shapes, controls=False) - shapes) & whole.trainable)
 
 
 def _factors(whole: WholeGraph, tensor: TensorId) -> list[str]:

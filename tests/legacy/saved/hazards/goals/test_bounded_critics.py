@@ -6,12 +6,19 @@ import tensorflow as tf
 from legacy.saved.hazards.goals.bounded_critics import bounded_critics
 from tests.legacy.saved.hazards import minimized
 
+v1 = tf.compat.v1
 
-def critic(last, compare):
+
+def critic(last, compare, clips=True, penalizes=False):
     def loss():
         weight = minimized.variable("d", 4, 1)
         fake = minimized.fed("z", 8, 3) @ minimized.variable("g", 3, 4)
-        return compare(last(minimized.fed("x", 8, 4) @ weight), last(fake @ weight))
+        if clips:
+            v1.assign(weight, tf.clip_by_value(weight, -0.01, 0.01), name="clip")
+        real = minimized.fed("x", 8, 4)
+        result = last(real @ weight)
+        penalty = tf.reduce_mean(tf.square(tf.gradients(result, real)[0])) if penalizes else 0.0
+        return compare(result, last(fake @ weight)) + penalty
 
     return loss
 
@@ -32,3 +39,10 @@ def distance(real, fake):
 )
 def test_a_critic_that_ends_in_a_sigmoid_is_named(last, compare, count):
     assert minimized.found(bounded_critics, critic(last, compare)) == ["CRITIC_BOUNDED"] * count
+
+
+@pytest.mark.parametrize("clips, penalizes, count", [(False, False, 0), (False, True, 1)])
+def test_a_difference_of_bounded_means_is_a_distance_of_its_own(clips, penalizes, count):
+    """That of total variation, where nothing tells that the critic is to have bounded derivatives."""
+    loss = critic(tf.sigmoid, distance, clips, penalizes)
+    assert minimized.found(bounded_critics, loss) == ["CRITIC_BOUNDED"] * count

@@ -70,3 +70,13 @@ def largest_of(losses):
 )
 def test_negatives_with_the_smallest_losses_are_named(mask, choose, count):
     assert minimized.found(easiest_negatives, negatives(mask, choose)) == ["EASIEST_NEGATIVES"] * count
+
+
+@pytest.mark.parametrize("has_positives, count", [(True, 1), (False, 0)])
+def test_small_losses_of_the_valid_examples_alone_may_be_meant(has_positives, count):
+    def loss():
+        losses, valid = entropies(minimized.fed("y", 6, dtype=tf.int32)), minimized.fed("valid", 6) > 0.0
+        smallest = smallest_of(tf.where(valid, losses, tf.fill([6], FAR)))
+        return smallest + (tf.reduce_sum(losses * minimized.fed("positive", 6)) if has_positives else 0.0)
+
+    assert minimized.found(easiest_negatives, loss) == ["EASIEST_NEGATIVES"] * count

@@ -41,3 +41,14 @@ def test_the_logarithm_of_a_mean_probability_is_named(choose, loss, count):
         return loss(choose(tf.nn.softmax(minimized.fed("x", 6, 4) @ minimized.variable("w", 4, 3))))
 
     assert minimized.found(logs_of_mean_probabilities, total) == ["LOG_OF_A_MEAN"] * count
+
+
+@pytest.mark.parametrize("rows, count", [(1, 0), (6, 1)])
+@pytest.mark.parametrize("is_code", [False, True])
+def test_instances_of_one_bag_have_one_label(rows, count, is_code):
+    def loss():
+        p = tf.nn.softmax(minimized.fed("x", 6, 4) @ minimized.variable("w", 4, 3))
+        label = tf.one_hot(minimized.fed("y", rows, dtype=tf.int32), 3) if is_code else minimized.fed("y", rows, 3)
+        return of_mean(tf.reduce_sum(p * label, 1))
+
+    assert minimized.found(logs_of_mean_probabilities, loss) == ["LOG_OF_A_MEAN"] * count

@@ -53,3 +53,12 @@ def test_other_quotients_of_sums_are_no_similarity():
         return tf.reduce_mean((2.0 * p * y + 1.0) / (p + y + 1.0))
 
     assert minimized.found(minimized_similarities, dice) == []
+
+
+def test_results_that_a_loss_makes_unlike_each_other_are_no_hazard():
+    def diverse():
+        x, kernel = minimized.fed("x", 2, 12, 12, 1), minimized.variable("k", 3, 3, 1, 1)
+        images = [tf.nn.conv2d(x + tf.random.normal(tf.shape(x)), kernel, 1, "SAME") for _ in range(2)]
+        return tf.reduce_mean(tf.square(images[0] - x)) + 0.1 * tf.reduce_mean(tf.image.ssim(*images, 1.0))
+
+    assert minimized.found(minimized_similarities, diverse) == []
