@@ -5,26 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.elements import hands_elements_on
 from legacy.saved.hazards.basics.hazard import Hazard
-from workloads.lifted.graph import EXITS, MERGES, SWITCHES
+from workloads.lifted.graph import ENTERS, EXITS, MERGES, SWITCHES
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops by which a loop hands a state to its next step, perhaps the old one of a sequence that has ended.
 _HANDS_ON = ("Select", "SelectV2", "Identity", "NextIteration")
 
 
 def memories_for_outputs(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds final states of LSTMs of which a loss takes the memory c alone: neither h nor any output; one for all."""
+    """Finds final states of LSTMs of which a loss takes the memory c alone: neither h nor any output; one for all.
+
+    A program that applies tanh to the memory, or hands it to a decoder, means the memory.
+    """
     graph = whole.graph
     exits = {name: _values(whole, name) for name in graph.nodes if graph.type(name) in EXITS}
     for memory in [name for name in exits if name in whole.minimized]:
         outputs = {one for one in exits if one != memory and _lets_out(whole, exits[one], exits[memory])}
-        if outputs and not outputs & whole.minimized and not _is_output_taken(whole, memory, exits, outputs):
+        is_alone = outputs and not outputs & whole.minimized and not _is_meant(whole, memory)
+        if is_alone and not _is_output_taken(whole, memory, exits, outputs):
             yield _hazard(memory, sorted(outputs)[0])
             return
     for curve in [name for name in graph.nodes if graph.type(name) == "Tanh" and name not in whole.minimized]:
         memory = graph.origin(graph.inputs(curve)[0]).node
         gated = [use.node for use in graph.users(curve) if _is_gated(whole, use.node, curve)]
-        if memory in whole.minimized and gated and _adds_gated(whole, memory):
+        if memory in whole.minimized and gated and _adds_gated(whole, memory) and not _is_meant(whole, memory):
             yield _hazard(memory, gated[0])
             return
 
@@ -37,6 +44,18 @@ def _hazard(memory: str, output: str) -> Hazard:
         "last output gate has no effect",
         "take h of the final state; for parity keep it",
     )
+
+
+def _is_meant(whole: WholeGraph, memory: str) -> bool:
+    """Whether all that takes a memory is a tanh, as of features, or another loop, as the memory of a decoder."""
+    graph, todo, kinds = whole.graph, [memory], set()
+    while todo:
+        for user in [use.node for use in graph.users(todo.pop()) if use.node in whole.minimized]:
+            if hands_elements_on(graph, user):
+                todo.append(user)
+            elif not is_gradient_op(user) and graph.type(user) not in op_types.SHAPE_OPS:
+                kinds.add("Enter" if graph.type(user) in ENTERS else graph.type(user))
+    return bool(kinds) and kinds <= {"Enter", "Tanh"}
 
 
 def _values(whole: WholeGraph, name: str) -> set[str]:

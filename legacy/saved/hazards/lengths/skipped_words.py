@@ -14,21 +14,28 @@ from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
+#: Ops that move words along the times, or may.
+_MOVES = ("Conv2D", "Conv3D", "Pad", "PadV2")
+
 
 def words_skipped(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds labels x[:, 2:] beside words x[:, :-2] of one text, of which a table's rows are looked up; one for all."""
+    """Finds labels x[:, 2:] beside words x[:, :-2] of one text, of which a table's rows are looked up; one for all.
+
+    Not where other labels of the text are next to the words, as of several words ahead, or of a window around each.
+    """
     graph = whole.graph
     begins: dict[Hashable, list[tuple[str, tuple[int, ...]]]] = {}
     for name in [name for name in whole.minimized_ops(*op_types.LOOKUPS) if not is_gradient_op(name)]:
         if variable_read(graph, graph.inputs(name)[0].node) in whole.trainable:
             text, begin = _part(whole, graph.inputs(name)[1])
             begins.setdefault(text, []).append((name, begin))
-    for entropy in [entropy for entropy in cross_entropies(whole) if not entropy.is_sigmoid]:
-        text, begin = _part(whole, entropy.labels)
-        before = graph.ancestors([entropy.logits.node], controls=False)
-        words = [first for name, first in begins.get(text, []) if name in before]
+    entropies = [entropy for entropy in cross_entropies(whole) if not entropy.is_sigmoid]
+    parts = [_part(whole, entropy.labels) for entropy in entropies]
+    nearer = {text for text, last in parts for _, first in begins.get(text, []) if abs(_steps(first, last)) == 1}
+    for entropy, (text, begin) in zip(entropies, parts):
+        words = [first for name, first in begins.get(text, []) if _are_in_place(whole, name, entropy.logits.node)]
         ahead = {_steps(first, begin) for first in words}
-        if ahead and min(ahead) > 1:
+        if ahead and min(ahead) > 1 and text not in nearer:
             yield Hazard(
                 "WORDS_SKIPPED",
                 entropy.op,
@@ -37,6 +44,23 @@ def words_skipped(whole: WholeGraph) -> Iterator[Hazard]:
                 "labels x[:, 1:] of words x[:, :-1]; for parity keep it",
             )
             return
+
+
+def _are_in_place(whole: WholeGraph, words: str, logits: str) -> bool:
+    """Whether logits are computed of words, and no convolution or slice between moves them along the times."""
+    graph = whole.graph
+    shapes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    before = graph.ancestors([logits], stop=shapes, controls=False)
+    between = graph.descendants([words], controls=False) & before - shapes
+    return words in before and not any(_moves(whole, name) for name in between)
+
+
+def _moves(whole: WholeGraph, name: str) -> bool:
+    graph, kind = whole.graph, whole.graph.type(name)
+    if kind not in ("StridedSlice", "Slice"):
+        return kind in _MOVES
+    begin = constant_array(graph, graph.inputs(name)[1].node)
+    return not graph.nodes[name].attr["shrink_axis_mask"].i and (begin is None or bool(begin.any()))
 
 
 def _part(whole: WholeGraph, tensor: TensorId) -> tuple[Hashable, tuple[int, ...]]:

@@ -59,3 +59,24 @@ def test_a_loss_of_the_memory_alone_is_named(run, take, count):
         return tf.reduce_mean(tf.square(take(*run())))
 
     assert minimized.found(memories_for_outputs, loss) == ["MEMORY_FOR_OUTPUT"] * count
+
+
+@pytest.mark.parametrize("run", [lambda: in_a_loop(False), unrolled])
+def test_features_of_the_memory_are_meant(run):
+    def loss():
+        return tf.reduce_mean(tf.square(tf.tanh(run()[0]) @ minimized.variable("v", UNITS, 2)))
+
+    assert minimized.found(memories_for_outputs, loss) == []
+
+
+def test_the_memory_may_begin_that_of_a_decoder():
+    def loss():
+        memory = in_a_loop(False)[0]
+        decoder = minimized.variable("decoder", UNITS, UNITS)
+
+        def step(time, state):
+            return time + 1, tf.sigmoid(tf.matmul(state, decoder)) * state
+
+        return tf.reduce_mean(tf.square(tf.while_loop(lambda time, _: time < TIMES, step, (0, memory))[1]))
+
+    assert minimized.found(memories_for_outputs, loss) == []

@@ -37,3 +37,39 @@ def test_labels_two_words_ahead_are_named(words, labels, count):
 def test_numbers_that_no_table_has_may_be_predicted_far_ahead():
     loss = model(lambda text: text[:, :6], lambda text: text[:, 2:], looks_up=False)
     assert minimized.found(words_skipped, loss) == []
+
+
+def heads(words, *targets, layer=lambda rows: rows):
+    """A model with one layer of logits for each (labels, logits of which times)."""
+
+    def loss():
+        text = minimized.fed("text", 4, 8, dtype=tf.int32)
+        rows = layer(tf.gather(minimized.variable("table", 9, 3), words(text)))
+        total = 0.0
+        for place, (labels, chosen) in enumerate(targets):
+            logits = chosen(tf.tensordot(rows, minimized.variable(f"w{place}", 3, 9), 1))
+            total += tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels(text), logits=logits))
+        return total
+
+    return loss
+
+
+def every(logits):
+    return logits
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        heads(lambda text: text[:, :6], (lambda text: text[:, 1:7], every), (lambda text: text[:, 2:], every)),
+        heads(lambda text: text[:, 2:6], (lambda text: text[:, 1:5], every), (lambda text: text[:, 4:], every)),
+        heads(lambda text: text[:, :7], (lambda text: text[:, 3:], lambda logits: logits[:, 2:])),
+        heads(
+            lambda text: text[:, :7],
+            (lambda text: text[:, 3:], every),
+            layer=lambda rows: tf.nn.conv1d(rows, minimized.variable("k", 3, 3, 3), 1, "VALID"),
+        ),
+    ],
+)
+def test_words_around_each_and_times_that_a_model_leaves_out_are_not_skipped(loss):
+    assert minimized.found(words_skipped, loss) == []
