@@ -9,6 +9,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_source
+from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -135,7 +136,7 @@ def noise_of_one_sign(whole: WholeGraph) -> Iterator[Hazard]:
             low = offset + min(factor, 0.0)
             if graph.type(drawn) != "RandomUniform" or low < 0 or not _is_deviation(whole, deviation.node):
                 continue
-            if any(_is_mean_plus(whole, use.node, name) for use in graph.users(name)):
+            if any(_is_code(whole, mean) for mean in _means_of(whole, name)):
                 yield Hazard(
                     "NOISE_NEVER_NEGATIVE",
                     name,
@@ -155,12 +156,11 @@ def codes_of_one_sign(whole: WholeGraph) -> Iterator[Hazard]:
             is_drawn = graph.type(_past_scale(whole, noise.node)) == "RandomStandardNormal"
             if not is_drawn or graph.type(deviation.node) != "Exp" or not _is_deviation(whole, deviation.node):
                 continue
-            sums = [use.node for use in graph.users(name) if _is_mean_plus(whole, use.node, name)]
-            means = [tensor.node for one in sums for tensor in graph.inputs(one) if tensor.node != name]
+            means = [mean for mean in _means_of(whole, name) if _is_code(whole, mean)]
             logarithm = linear_source(whole, graph.inputs(deviation.node)[0].node)[0]
             given = [graph.origin(TensorId(one, 0)).node for one in (*means, logarithm)]
             rectified = [one for one in given if graph.type(one) == "Relu"]
-            if sums and rectified:
+            if means and rectified:
                 moment = "logarithm of the deviation" if rectified[0] == given[-1] else "mean"
                 yield Hazard(
                     "CODE_RECTIFIED",
@@ -178,3 +178,22 @@ def _is_mean_plus(whole: WholeGraph, name: str, noise: str) -> bool:
         return False
     others = [tensor.node for tensor in whole.graph.inputs(name) if tensor.node != noise]
     return len(others) == 1 and others[0] in made_by_weights(whole) and others[0] in whole.data
+
+
+def _means_of(whole: WholeGraph, noise: str) -> list[str]:
+    """The means to which scaled noise is added."""
+    sums = [use.node for use in whole.graph.users(noise) if _is_mean_plus(whole, use.node, noise)]
+    return [tensor.node for one in sums for tensor in whole.graph.inputs(one) if tensor.node != noise]
+
+
+def _is_code(whole: WholeGraph, mean: str) -> bool:
+    """Whether a loss has squares of a mean, as the divergence of a code from a normal distribution does."""
+    graph, todo, seen = whole.graph, [mean], {mean}
+    while todo:
+        for user in [use.node for use in graph.users(todo.pop()) if use.node in whole.minimized]:
+            if graph.type(user) in ("SquaredDifference", "L2Loss") or squared(whole, user) is not None:
+                return True
+            if user not in seen and linear_source(whole, user)[0] != user and not is_gradient_op(user):
+                seen.add(user)
+                todo.append(user)
+    return False

@@ -17,6 +17,7 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 _LEFT: dict[tuple[int, ...], str] = {(2, 3): "height", (1, 3): "width"}
 #: The same of [examples, times, channels], of a convolution along the times.
 _LEFT_OF_TIMES: dict[tuple[int, ...], str] = {(2,): "times"}
+_PRODUCTS = ("Mul", "BatchMatMul", "BatchMatMulV2")
 _LAYERS = (
     *("Add", "AddV2", "BiasAdd", "Elu", "Identity", "LeakyRelu", "Maximum", "MaxPool", "AvgPool", "Mul", "Relu"),
     *("Relu6", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "Sub", "Squeeze"),
@@ -36,7 +37,8 @@ def pooled_over_channels(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
             continue
         places = tuple(sorted(int(axis) % len(shape) for axis in np.ravel(axes)))
         left = (_LEFT if len(shape) == 4 else _LEFT_OF_TIMES).get(places, "")
-        if left and _is_of_convolution(graph, source.node) and _enters_dense_layer(graph, name):
+        convolutions = _convolutions(graph, source.node) if left else []
+        if convolutions and _enters_dense_layer(graph, name) and not _gates(graph, name, convolutions):
             listed = ", ".join(str(int(axis)) for axis in np.ravel(axes))
             yield Hazard(
                 "POOLED_OVER_CHANNELS",
@@ -48,18 +50,27 @@ def pooled_over_channels(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
             return
 
 
-def _is_of_convolution(graph: Graph, name: str) -> bool:
-    """Whether the nearest convolutions before a node are in NHWC."""
-    todo, seen, formats = [name], {name}, set()
+def _convolutions(graph: Graph, name: str) -> list[str]:
+    """The nearest convolutions before a node, if all are in NHWC."""
+    todo, seen, found = [name], {name}, []
     while todo:
         node = todo.pop()
         if graph.type(node) == "Conv2D":
-            formats.add(graph.nodes[node].attr["data_format"].s)
+            found.append(node)
         elif graph.type(node) in _LAYERS:
             before = {tensor.node for tensor in graph.inputs(node)} - seen
             seen |= before
             todo += before
-    return bool(formats) and formats <= {b"NHWC", b""}
+    formats = {graph.nodes[node].attr["data_format"].s for node in found}
+    return found if formats <= {b"NHWC", b""} else []
+
+
+def _gates(graph: Graph, pooled: str, convolutions: list[str]) -> bool:
+    """Whether what is computed of a pooling multiplies what convolutions give, as the weights of rows or times do."""
+    after, maps = (graph.descendants(names, controls=False) for names in ([pooled], convolutions))
+    products = [name for name in after if graph.type(name) in _PRODUCTS and not is_gradient_op(name)]
+    others = [tensor.node for name in products for tensor in graph.inputs(name) if tensor.node not in after]
+    return any(other in maps or other in convolutions for other in others)
 
 
 def _enters_dense_layer(graph: Graph, name: str) -> bool:

@@ -15,14 +15,17 @@ _PASSES = ("Identity", "ClipByValue", "Maximum", "Minimum", "Add", "AddV2")
 
 
 def means_over_units(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds p * log(p / m), or p * log(m), of a constant p and the mean m of a dense layer's units; one for all."""
+    """Finds p * log(p / m), or p * log(m), of a constant p and the mean m of a dense layer's units; one for all.
+
+    Not of gates, of which each example may open a given part, nor beside the same of the mean over the examples.
+    """
     graph = whole.graph
     for name in [name for name in whole.minimized_ops("Mean") if not is_gradient_op(name)]:
         axes = constant_array(graph, graph.inputs(name)[1].node)
         layer = graph.origin(graph.inputs(name)[0]).node
         is_along_units = axes is not None and axes.size == 1 and int(axes.ravel()[0]) in (1, -1)
         is_of_layer = is_along_units and graph.type(layer) == "Sigmoid" and _is_dense(whole, layer)
-        if is_of_layer and _is_divergence(whole, name):
+        if is_of_layer and _is_divergence(whole, name) and not _is_meant(whole, layer):
             yield Hazard(
                 "SPARSITY_OF_EXAMPLES",
                 name,
@@ -32,6 +35,19 @@ def means_over_units(whole: WholeGraph) -> Iterator[Hazard]:
                 "the mean along axis 0; for parity keep it",
             )
             return
+
+
+def _is_meant(whole: WholeGraph, layer: str) -> bool:
+    """Whether units gate other values, such as words, or have a divergence of their means over the examples, too."""
+    graph = whole.graph
+    users = {use.node for use in graph.users(layer) if use.node in whole.minimized and not is_gradient_op(use.node)}
+    gates = [user for user in users if graph.type(user) == "Mul" and constant_factor(whole, user) is None]
+    gated = [tensor for user in gates for tensor in graph.inputs(user) if graph.origin(tensor).node != layer]
+    means = [user for user in users if graph.type(user) == "Mean"]
+    axes = [constant_array(graph, graph.inputs(mean)[1].node) for mean in means]
+    return bool(gated) or any(
+        axis is not None and 0 in axis.ravel() and _is_divergence(whole, mean) for mean, axis in zip(means, axes)
+    )
 
 
 def _is_dense(whole: WholeGraph, layer: str) -> bool:

@@ -14,6 +14,7 @@ from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
+_ROOT = "the root of the deviation"
 _GUARDS = ("Add", "AddV2", "Maximum")
 
 
@@ -28,9 +29,10 @@ def not_by_the_deviation(whole: WholeGraph) -> Iterator[Hazard]:
             if layer is None or variance is None or variance != layer or layer.node not in made_by_weights(whole):
                 continue
             is_product = graph.type(name) == "Mul"
-            if (is_product and roots > 0) or (not is_product and roots != 1):
+            is_other = roots > 0 if is_product else roots != 1
+            if is_other and not _is_share(whole, name, variance):
                 how = "multiplies by" if is_product else "divides by"
-                what = {0: "the variance", 1: "the deviation"}.get(roots, "the root of the deviation")
+                what = {0: "the variance", 1: "the deviation", -1: "one over the deviation"}.get(roots, _ROOT)
                 yield _hazard(
                     name, f"{name} {how} {other.node}, {what} of {layer.node}, from which its mean is subtracted"
                 )
@@ -40,6 +42,18 @@ def not_by_the_deviation(whole: WholeGraph) -> Iterator[Hazard]:
         if roots < -1 and variance is not None and variance.node in made_by_weights(whole):
             yield _hazard(name, f"{name} is the root of a deviation of {variance.node}, where a variance is meant")
             return
+
+
+def _is_share(whole: WholeGraph, name: str, layer: TensorId) -> bool:
+    """Whether a part of the variance multiplies a difference divided by it, as of a filter of noise."""
+    for use in [use for use in whole.graph.users(name) if whole.graph.type(use.node) == "Mul"]:
+        others = [one.node for one in whole.graph.inputs(use.node) if one.node != name]
+        before = whole.graph.ancestors(others, controls=False)
+        if not is_gradient_op(use.node) and any(
+            _variance(whole, TensorId(one, output))[1] == layer for one in before for output in (0, 1)
+        ):
+            return True
+    return False
 
 
 def _hazard(name: str, what: str) -> Hazard:

@@ -85,12 +85,13 @@ def test_an_analysis_that_takes_a_branch_and_products_of_constants_are_no_noise(
     assert list(noise_of_one_example(WholeGraph(graph, analysis), analysis)) == []
 
 
-def coded(noise, deviation=tf.exp, of_mean=True):
+def coded(noise, deviation=tf.exp, of_mean=True, is_code=True):
     def loss():
         x = minimized.fed("x", 8, 4)
         mean, scale = x @ minimized.variable("m", 4, 3), deviation(0.5 * (x @ minimized.variable("s", 4, 3)))
         code = (mean if of_mean else 0.0) + scale * noise(tf.shape(mean))
-        return tf.reduce_mean(tf.square(code)) + tf.reduce_mean(tf.square(mean))
+        result = code @ minimized.variable("d", 3, 2)
+        return tf.reduce_mean(tf.square(result)) + (tf.reduce_mean(tf.square(mean)) if is_code else 0.0)
 
     return loss
 
@@ -110,11 +111,13 @@ def test_noise_of_a_code_that_is_never_negative_is_named(noise, deviation, of_me
     assert minimized.found(noise_of_one_sign, coded(noise, deviation, of_mean)) == ["NOISE_NEVER_NEGATIVE"] * count
 
 
-def rectified(mean, logarithm, noise=tf.random.normal):
+def rectified(mean, logarithm, noise=tf.random.normal, is_code=True):
     def loss():
         x = minimized.fed("x", 8, 4)
         m, s = mean(x @ minimized.variable("m", 4, 3)), logarithm(x @ minimized.variable("s", 4, 3))
-        return tf.reduce_mean(tf.square(m + tf.exp(0.5 * s) * noise(tf.shape(m))))
+        code = m + tf.exp(0.5 * s) * noise(tf.shape(m))
+        divergence = tf.square(m) + tf.exp(s) - s if is_code else 0.0
+        return tf.reduce_mean(tf.square(code @ minimized.variable("d", 3, 2))) + tf.reduce_mean(divergence)
 
     return loss
 
@@ -130,3 +133,9 @@ def rectified(mean, logarithm, noise=tf.random.normal):
 )
 def test_a_code_whose_moments_are_rectified_is_named(mean, logarithm, count):
     assert minimized.found(codes_of_one_sign, rectified(mean, logarithm)) == ["CODE_RECTIFIED"] * count
+
+
+def test_layers_with_noise_that_are_no_codes_may_be_rectified_or_spread_to_one_side():
+    """As the hidden layer of a network, and a place in a box of which its corner and size are computed."""
+    assert minimized.found(codes_of_one_sign, rectified(tf.nn.relu, tf.identity, is_code=False)) == []
+    assert minimized.found(noise_of_one_sign, coded(tf.random.uniform, is_code=False)) == []

@@ -48,3 +48,13 @@ def test_a_mean_that_weights_an_image_is_no_pooling_for_a_layer():
 
     loss = pooled(lambda x: tf.reduce_mean(x, [2, 3], keepdims=True), 5, head)
     assert minimized.found_by_analysis(pooled_over_channels, loss) == []
+
+
+def test_weights_of_rows_that_a_layer_computes_are_no_pooling_for_a_head():
+    def head(images, features):
+        rows = tf.sigmoid(features @ minimized.variable("w", 5, 5))
+        weighted = tf.reduce_mean(images * tf.reshape(rows, [4, 5, 1, 1]), [1, 2])
+        return weighted @ minimized.variable("v", 7, 3)
+
+    loss = pooled(lambda x: tf.reduce_mean(x, [2, 3]), 5, head)
+    assert minimized.found_by_analysis(pooled_over_channels, loss) == []

@@ -21,3 +21,12 @@ def placed(axis, is_split=True):
 @pytest.mark.parametrize("loss, count", [(placed(0), 1), (placed(1), 0), (placed(0, is_split=False), 0)])
 def test_positions_by_the_number_of_examples_are_named(loss, count):
     assert minimized.found(positions_of_examples, loss) == ["POSITIONS_OF_EXAMPLES"] * count
+
+
+def test_rows_of_data_may_be_times():
+    def loss():
+        part = tf.split(minimized.fed("x", None, 3), 2)[0]
+        places = tf.gather(minimized.variable("positions", 7, 3), tf.range(tf.shape(part)[0]))
+        return tf.reduce_mean(tf.tanh(part @ minimized.variable("w", 3, 3) + places))
+
+    assert minimized.found(positions_of_examples, loss) == []

@@ -36,3 +36,16 @@ def of_logarithms(mean, rho=0.05):
 )
 def test_a_divergence_of_the_mean_over_units_is_named(axis, penalty, count):
     assert minimized.found(means_over_units, sparse(axis, penalty)) == ["SPARSITY_OF_EXAMPLES"] * count
+
+
+@pytest.mark.parametrize("gates, both, count", [(True, False, 0), (False, True, 0), (False, False, 1)])
+def test_gates_and_units_that_are_sparse_both_ways_are_no_hazard(gates, both, count):
+    def loss():
+        x = minimized.fed("x", 6, 4)
+        hidden = tf.sigmoid(x @ minimized.variable("w", 4, 4))
+        result = (hidden * x if gates else hidden) @ minimized.variable("v", 4, 2)
+        penalty = tf.reduce_sum(divergence(tf.reduce_mean(hidden, 1)))
+        penalty += tf.reduce_sum(divergence(tf.reduce_mean(hidden, 0))) if both else 0.0
+        return tf.reduce_mean(tf.square(result)) + penalty
+
+    assert minimized.found(means_over_units, loss) == ["SPARSITY_OF_EXAMPLES"] * count

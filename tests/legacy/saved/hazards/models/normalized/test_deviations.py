@@ -3,6 +3,7 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.models.normalized.deviations import not_by_the_deviation
 from tests.legacy.saved.hazards import minimized
 
@@ -46,3 +47,25 @@ def test_what_is_not_divided_by_the_deviation_is_named(moments, normalize, count
         return tf.reduce_mean(tf.tanh(normalize(hidden, *moments(hidden))))
 
     assert minimized.found(not_by_the_deviation, loss) == ["NOT_BY_THE_DEVIATION"] * count
+
+
+@pytest.mark.parametrize("share, count", [(lambda v: tf.nn.relu(v - 0.1), 0), (lambda v: 0.9, 1)])
+def test_a_share_of_the_variance_is_divided_by_the_variance(share, count):
+    """As a filter of noise, m + (v - n) / v * (x - m)."""
+
+    def loss():
+        hidden = minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3)
+        mean, variance = tf.nn.moments(hidden, [0])
+        return tf.reduce_mean(tf.tanh(mean + (hidden - mean) / variance * share(variance)))
+
+    assert minimized.found(not_by_the_deviation, loss) == ["NOT_BY_THE_DEVIATION"] * count
+
+
+def test_a_division_by_the_reciprocal_deviation_is_told_as_such():
+    def loss():
+        hidden = minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3)
+        mean, variance = tf.nn.moments(hidden, [0])
+        return tf.reduce_mean(tf.tanh((hidden - mean) / tf.math.rsqrt(variance + EPSILON)))
+
+    (hazard,) = not_by_the_deviation(WholeGraph(minimized.minimizing(loss)))
+    assert "one over the deviation" in hazard.description
