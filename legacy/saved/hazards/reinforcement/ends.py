@@ -13,8 +13,11 @@ from legacy.saved.hazards.reinforcement.returns import terms_of_return
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-#: Names of truths that are 1 at the end of an episode, and parts of names of their opposites.
-_ENDS = re.compile(r"(^|_)(done|dones|terminal|terminals|terminated|finished|game_over|end|ends|is_end)s?(_|\d|$)")
+#: Names of truths that are 1 at the end of an episode, perhaps with a kind of tensor behind them, and parts of names of
+#: their opposites.
+_ENDS = re.compile(
+    r"(^|_)(done|terminal|terminated|finished|game_over|end)s?(_?(ph|pl|placeholder|input|batch|flag|t|\d+))*$"
+)
 _GOES_ON = re.compile(r"not|non|continu|alive|mask|(^|_)no_")
 _PARTS = {"Split": 1, "SplitV": 0, "StridedSlice": 0, "Slice": 0, "Cast": 0, "Unpack": 0}
 

@@ -23,6 +23,8 @@ FINE, NEARLY_ZERO = 1.1, 0.01
 SHRINKING, LARGEST_FACTOR, SAME_FACTOR = 12, 0.965, 1e-3
 #: The values of a piecewise constant rate from which on it is no warmup by one step.
 LEAST_VALUES = 3
+#: The least factor between such values that are in the opposite order: those of a warmup by steps are nearer.
+LEAST_RISE = 3.0
 #: The part of a rate that is as good as nothing.
 NEARLY_NOTHING = 1e-6
 
@@ -65,7 +67,7 @@ def rates_that_vanish(whole: WholeGraph) -> Iterator[Hazard]:
     The decay is a constant of the graph: a schedule of a few steps for each of them has the factor nowhere.
     """
     for taken in _rates(whole):
-        counter = _counter(whole, taken.node)
+        counter = _counter(whole, taken.node, by_step=True)
         values = [] if counter is None else [_value(whole, taken, counter, step) for step in range(SHRINKING + 1)]
         numbers = [value for value in values if value is not None and value > 0]
         if len(numbers) <= SHRINKING:
@@ -108,10 +110,17 @@ def _rates(whole: WholeGraph) -> list[TensorId]:
     return [rate for rate in dict.fromkeys(rates) if rate is not None]
 
 
-def _counter(whole: WholeGraph, name: str) -> str | None:
-    """The one scalar variable that a rate depends on and that something advances; None without one, or several."""
+def _counter(whole: WholeGraph, name: str, by_step: bool = False) -> str | None:
+    """The one scalar variable that a rate depends on and that something advances; None without one, or several.
+
+    Args:
+      whole: the graph.
+      name: the rate's node.
+      by_step: whether the train step itself advances it, and not the program after each epoch.
+    """
     before = whole.graph.ancestors([name], controls=False)
-    advanced = {variable for op, variable in whole.writes.items() if _advances(whole, op, variable)}
+    writes = {op: variable for op, variable in whole.writes.items() if op in whole.members or not by_step}
+    advanced = {variable for op, variable in writes.items() if _advances(whole, op, variable)}
     counters = [variable for variable in sorted(before & advanced) if whole.is_scalar(variable)]
     return counters[0] if len(counters) == 1 else None
 
@@ -167,7 +176,7 @@ def intervals_of_no_step(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def rates_that_rise_in_steps(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds piecewise constant rates of three values or more, each larger than the one before; one hazard for all."""
+    """Finds piecewise constant rates of three values or more, each several times the one before; one for all."""
     for taken in _rates(whole):
         counter = _counter(whole, taken.node)
         before = whole.graph.ancestors([taken.node], controls=False)
@@ -180,7 +189,11 @@ def rates_that_rise_in_steps(whole: WholeGraph) -> Iterator[Hazard]:
         middles = [(start + end) // 2 for start, end in zip(starts, [*bounds, 2 * bounds[-1]])]
         is_flat = values == [_value(whole, taken, counter, step) for step in middles]
         known = [value for value in values if value is not None]
-        if is_flat and len(known) == len(values) and all(after > one for one, after in zip(known, known[1:])):
+        if (
+            is_flat
+            and len(known) == len(values)
+            and all(after >= LEAST_RISE * one for one, after in zip(known, known[1:]))
+        ):
             yield Hazard(
                 "LEARNING_RATE_RISES",
                 taken.node,

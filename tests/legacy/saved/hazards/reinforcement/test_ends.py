@@ -28,6 +28,9 @@ def returned(flag, name="done"):
         (lambda d: d, "nonterminal", 0),
         (lambda d: d, "discount", 0),
         (lambda d: d, "trend", 0),
+        (lambda d: d, "end_discount", 0),  # of what is behind the end of n steps
+        (lambda d: d, "done_ph", 1),
+        (lambda d: d, "terminals_batch_1", 1),
     ],
 )
 def test_a_value_behind_the_end_of_an_episode_is_named(flag, name, count):

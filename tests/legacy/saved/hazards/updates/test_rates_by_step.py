@@ -149,9 +149,20 @@ def in_steps(*values):
         (in_steps(0.001, 0.01, 0.1), 1),
         (in_steps(0.1, 0.01, 0.001), 0),
         (in_steps(0.01, 0.1), 0),  # a warmup by one step
+        (in_steps(0.01, 0.05, 0.1), 0),  # and by several
         (in_steps(0.01, 0.1, 0.001), 0),
         (lambda step, number: 0.1 * tf.minimum(1.0, number / 1000.0), 0),
     ],
 )
 def test_a_rate_that_rises_at_each_boundary_is_named(rate, count):
     assert [name for name, _ in found(rate, rates_that_rise_in_steps)] == ["LEARNING_RATE_RISES"] * count
+
+
+@pytest.mark.parametrize("by_step, count", [(True, 1), (False, 0)])
+def test_a_rate_that_each_epoch_shrinks_does_not_vanish(by_step, count):
+    def rate(step, number):
+        epoch = v1.get_variable("epoch", [], tf.int32, v1.zeros_initializer(), trainable=False, use_resource=False)
+        v1.assign_add(epoch, 1, name="next_epoch")  # which the program runs, and no train step
+        return v1.train.exponential_decay(0.1, step if by_step else epoch, 1, 0.9)
+
+    assert [name for name, _ in found(rate, rates_that_vanish)] == ["LEARNING_RATE_VANISHES"] * count
