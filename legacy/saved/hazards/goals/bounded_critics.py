@@ -37,8 +37,8 @@ def bounded_critics(whole: WholeGraph) -> Iterator[Hazard]:
                         "CRITIC_BOUNDED",
                         other,
                         f"a loss is the difference of the means of {name} and {other}, results of one critic between "
-                        f"{'0' if graph.type(other) == 'Sigmoid' else '-1'} and 1: it ends, and its gradient with it, "
-                        "where the critic tells all examples apart",
+                        f"{'0' if graph.type(other) == 'Sigmoid' else '-1'} and 1: the difference cannot "
+                        "grow beyond that, and the gradient vanishes once the critic tells all examples apart",
                         "a critic without an activation of its last layer; for parity keep it",
                     )
                     return

@@ -74,8 +74,8 @@ def easiest_negatives(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "EASIEST_NEGATIVES",
                     name,
-                    f"{name} takes the largest of {negated}, a negated loss, so that the loss has the smallest cross "
-                    f"entropies {source} of those that labels leave: the easiest negatives, and not the hardest",
+                    f"{name} takes the largest of {negated}, a negated loss: of the examples that labels leave, those "
+                    f"with the smallest cross entropies {source} train, the easiest negatives in place of the hardest",
                     "take the largest of the losses themselves; for parity keep it",
                 )
                 return

@@ -36,12 +36,12 @@ def noisy_targets(whole: WholeGraph) -> Iterator[Hazard]:
         if noisy in made_by_weights(whole) or noisy not in whole.data or result.node not in made_by_weights(whole):
             continue
         draw = _noise(whole, noisy)
-        if draw and _is_read(whole, noisy, result.node):
+        if draw and _is_read(whole, noisy, result.node) and not _is_of_known(whole, name, result.node, draw):
             yield Hazard(
                 "TARGET_IS_NOISY",
                 name,
-                f"{name} compares {result.node} with {noisy}, data that {draw} has made noisy, and of which the "
-                "network computes it: it is trained to give the noise back, and the clean data are in no loss",
+                f"{name} compares {result.node} with {noisy}, data that {draw} has made noisy and the network "
+                "reads: it is trained to reproduce the noise, and not to remove it",
                 "compare with the data before the noise; for parity keep it",
             )
             return
@@ -74,6 +74,17 @@ def _is_read(whole: WholeGraph, noisy: str, result: str) -> bool:
             if hands_elements_on(graph, user) or linear_source(whole, user)[0] != user:
                 todo.append(user)
     return False
+
+
+def _is_of_known(whole: WholeGraph, difference: str, result: str, draw: str) -> bool:
+    """Whether the mask that a draw makes multiplies results, too, or their errors: what it leaves is all that is known.
+
+    So networks are trained that fill in what a mask has taken away.
+    """
+    graph = whole.graph
+    products = [name for name in (result, *(use.node for use in graph.users(difference))) if graph.type(name) == "Mul"]
+    factors = {tensor.node for name in products for tensor in graph.inputs(name)} - made_by_weights(whole)
+    return draw in graph.ancestors(factors, controls=False)
 
 
 def _noise(whole: WholeGraph, name: str) -> str:

@@ -39,8 +39,8 @@ def tables_of_other_numbers(whole: WholeGraph) -> Iterator[Hazard]:
                     "TABLE_OF_OTHER_NUMBERS",
                     looked_up[table],
                     f"{looked_up[table]} looks up {table}, which has {rows} rows, by {given[key].node}, numbers of the "
-                    f"{sizes[own[0]]} rows of {own[0]}; other numbers look up {like}, which has {rows} rows, too: a "
-                    "wrong row, or none",
+                    f"{sizes[own[0]]} rows of {own[0]}; other numbers look up {like}, which has {rows} rows, too: "
+                    "it gets wrong rows, or rows that it has not",
                     "look each table up by its own numbers; for parity keep it",
                 )
                 return

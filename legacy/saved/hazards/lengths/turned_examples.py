@@ -27,7 +27,7 @@ def examples_turned(whole: WholeGraph) -> Iterator[Hazard]:
                 "REVERSED_ALONG_EXAMPLES",
                 name,
                 f"{name} reverses the examples of a batch, along axis {_axes(whole, name)[0]}, for an RNN that runs "
-                "along the other one: each example gets the sequence of another, in the order of a forward RNN",
+                "along the other one: each example gets the sequence of another one, none read backwards",
                 "reverse along the times; for parity keep it",
             )
             return

@@ -28,21 +28,23 @@ def outputs_not_turned_back(whole: WholeGraph) -> Iterator[Hazard]:
         join = join_of(graph, name)
         if join is None or whole.value(join.axis.node) not in (2, -1):
             continue
-        turned = {part: _is_turned(whole, part) for part in join.parts}
-        backward = [part for part, is_turned in turned.items() if is_turned]
-        if backward and False in turned.values() and not _takes_all_times(whole, name):
+        read = {part: found for part, found in ((part, _sequence_read(whole, part)) for part in join.parts) if found}
+        turned = {part: sequence for part, (sequence, is_turned) in read.items() if is_turned}
+        backward = [part for part, sequence in turned.items() if (sequence, False) in read.values()]
+        if backward and not _takes_all_times(whole, name):
             yield Hazard(
                 "OUTPUTS_NOT_TURNED_BACK",
                 name,
                 f"{name} joins the outputs of two RNNs, of which {backward[0].node} has its times in the opposite "
-                "order: its input was reversed, and its output is not, so that each place has what it read of another",
+                "order: its input was reversed, and its output is not, so that the two halves at one place are of "
+                "different times",
                 "reverse the outputs of the backward RNN, too; for parity keep it",
             )
             return
 
 
-def _is_turned(whole: WholeGraph, tensor: TensorId) -> bool | None:
-    """Whether outputs of a loop have the opposite order of its data; None of other tensors."""
+def _sequence_read(whole: WholeGraph, tensor: TensorId) -> tuple[TensorId, bool] | None:
+    """(sequence that a loop reads, whether the loop's outputs have the opposite order); None of other tensors."""
     graph, turns = whole.graph, 0
     while not graph.type(tensor.node).startswith("TensorArrayGather"):
         if graph.type(tensor.node) not in (*_PASSES, *_TURNS):
@@ -55,7 +57,7 @@ def _is_turned(whole: WholeGraph, tensor: TensorId) -> bool | None:
             return None  # of which another hazard tells
         turns += graph.type(entered.node) in _TURNS
         entered = graph.inputs(entered.node)[0]
-    return None if entered is None else bool(turns % 2)
+    return None if entered is None else (entered, bool(turns % 2))
 
 
 def _scattered(whole: WholeGraph, gathered: str) -> TensorId | None:

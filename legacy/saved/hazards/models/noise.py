@@ -141,8 +141,8 @@ def noise_of_one_sign(whole: WholeGraph) -> Iterator[Hazard]:
                     "NOISE_NEVER_NEGATIVE",
                     name,
                     f"{name} multiplies the deviations {deviation.node} by {noise.node}, uniform numbers from {low:g} "
-                    f"to {offset + max(factor, 0.0):g}, and is added to a mean: samples are never below it, where the "
-                    "noise of a code is normal, of both signs",
+                    f"to {offset + max(factor, 0.0):g}, and is added to a mean: samples are never below the "
+                    "mean, where a code has normal noise, of both signs",
                     "draw normal numbers; for parity keep it",
                 )
                 return

@@ -33,8 +33,8 @@ def values_of_ended_episodes(whole: WholeGraph) -> Iterator[Hazard]:
                 yield Hazard(
                     "VALUE_OF_ENDED",
                     name,
-                    f"{name} adds the next state's value times {source} to a reward: it counts where an episode has "
-                    "ended, and states before the end have their reward alone",
+                    f"{name} adds the next state's value times {source} to a reward: it counts where an episode "
+                    "has ended, and where the episode goes on the return is the reward alone",
                     f"multiply by 1 - {end}; for parity keep it",
                 )
                 return

@@ -17,7 +17,8 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 _LEFT: dict[tuple[int, ...], str] = {(2, 3): "height", (1, 3): "width"}
 #: The same of [examples, times, channels], of a convolution along the times.
 _LEFT_OF_TIMES: dict[tuple[int, ...], str] = {(2,): "times"}
-_PRODUCTS = ("Mul", "BatchMatMul", "BatchMatMulV2")
+_MATCHES = ("BatchMatMul", "BatchMatMulV2")
+_PRODUCTS = ("Mul", *_MATCHES)
 _LAYERS = (
     *("Add", "AddV2", "BiasAdd", "Elu", "Identity", "LeakyRelu", "Maximum", "MaxPool", "AvgPool", "Mul", "Relu"),
     *("Relu6", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "Sub", "Squeeze"),
@@ -27,7 +28,8 @@ _LAYERS = (
 def pooled_over_channels(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds means, or maxima, of what a convolution makes along its channels and one dimension; one hazard for all.
 
-    Only those that a dense layer takes: a map of attention has a mean over the channels alone.
+    Only those that a dense layer takes: a map of attention has a mean over the channels alone. A convolution of the
+    products of two texts is left out: the best match of a word is taken over places and filters.
     """
     graph, imported = found.cut.graph, found.context.imported
     for name in [name for name in whole.minimized_ops("Mean", "Max") if name in graph.nodes]:
@@ -51,7 +53,7 @@ def pooled_over_channels(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
 
 
 def _convolutions(graph: Graph, name: str) -> list[str]:
-    """The nearest convolutions before a node, if all are in NHWC."""
+    """The nearest convolutions before a node, if all are in NHWC, and none is of products of two sequences."""
     todo, seen, found = [name], {name}, []
     while todo:
         node = todo.pop()
@@ -61,6 +63,8 @@ def _convolutions(graph: Graph, name: str) -> list[str]:
             before = {tensor.node for tensor in graph.inputs(node)} - seen
             seen |= before
             todo += before
+    if any(graph.type(before) in _MATCHES for before in graph.ancestors(found, controls=False)):
+        return []
     formats = {graph.nodes[node].attr["data_format"].s for node in found}
     return found if formats <= {b"NHWC", b""} else []
 

@@ -29,9 +29,9 @@ def means_over_units(whole: WholeGraph) -> Iterator[Hazard]:
             yield Hazard(
                 "SPARSITY_OF_EXAMPLES",
                 name,
-                f"a divergence from a constant takes {name}, the mean of {layer} along its units: it wants each "
-                "example to have the given part of all units, where sparsity wants each unit to be active for the "
-                "given part of the examples",
+                f"a divergence from a constant takes {name}, the mean of {layer} along its units: it asks for a "
+                "mean activation of the units of each example, where a sparsity penalty asks for one of each unit over "
+                "the examples",
                 "the mean along axis 0; for parity keep it",
             )
             return

@@ -45,9 +45,14 @@ def not_by_the_deviation(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _is_share(whole: WholeGraph, name: str, layer: TensorId) -> bool:
-    """Whether a part of the variance multiplies a difference divided by it, as of a filter of noise."""
+    """Whether a difference divided by the variance is multiplied by a part of it, or by itself.
+
+    A filter of noise does the first, and a squared distance in units of the deviation the second.
+    """
     for use in [use for use in whole.graph.users(name) if whole.graph.type(use.node) == "Mul"]:
         others = [one.node for one in whole.graph.inputs(use.node) if one.node != name]
+        if others and _centered(whole, TensorId(others[0], 0)) == layer:
+            return True
         before = whole.graph.ancestors(others, controls=False)
         if not is_gradient_op(use.node) and any(
             _variance(whole, TensorId(one, output))[1] == layer for one in before for output in (0, 1)
@@ -60,7 +65,7 @@ def _hazard(name: str, what: str) -> Hazard:
     return Hazard(
         "NOT_BY_THE_DEVIATION",
         name,
-        f"{what}: the results have not the deviation 1 that a normalization gives",
+        f"{what}: the standard deviation of the results is not 1, as a normalization makes it",
         "divide by the root of the variance; for parity keep it",
     )
 

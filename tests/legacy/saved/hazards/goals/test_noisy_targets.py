@@ -103,3 +103,17 @@ def test_a_network_may_tell_hidden_parts_of_noisy_data(hides, count):
         return tf.reduce_mean(tf.square((result - noisy) * (1.0 - kept)))
 
     assert minimized.found(noisy_targets, loss) == ["TARGET_IS_NOISY"] * count
+
+
+@pytest.mark.parametrize("is_masked, count", [(True, 0), (False, 1)])
+@pytest.mark.parametrize("of_errors", [True, False])
+def test_errors_of_what_a_mask_leaves_are_those_of_known_data(is_masked, count, of_errors):
+    def loss():
+        x = minimized.fed("x", 8, 4)
+        kept = tf.cast(tf.random.uniform(tf.shape(x)) > 0.3, tf.float32)
+        known = x * kept
+        result = known @ minimized.variable("w", 4, 4)
+        mask = kept if is_masked else 1.0
+        return tf.reduce_mean(tf.square((result - known) * mask if of_errors else result * mask - known))
+
+    assert minimized.found(noisy_targets, loss) == ["TARGET_IS_NOISY"] * count

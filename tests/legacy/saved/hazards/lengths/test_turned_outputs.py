@@ -59,3 +59,13 @@ def test_backward_outputs_that_are_not_turned_back_are_named(turn, turn_back, ta
         return tf.reduce_mean(tf.square(take(joined)))
 
     assert minimized.found(outputs_not_turned_back, loss) == ["OUTPUTS_NOT_TURNED_BACK"] * count
+
+
+@pytest.mark.parametrize("is_same, count", [(True, 1), (False, 0)])
+def test_outputs_of_another_sequence_have_an_order_of_their_own(is_same, count):
+    def loss():
+        x, other = (minimized.fed(name, EXAMPLES, TIMES, UNITS) for name in ("x", "other"))
+        joined = tf.concat([rnn("fw", x), rnn("bw", backwards(x if is_same else other))], 2)
+        return tf.reduce_mean(tf.square(by_position(joined)))
+
+    assert minimized.found(outputs_not_turned_back, loss) == ["OUTPUTS_NOT_TURNED_BACK"] * count

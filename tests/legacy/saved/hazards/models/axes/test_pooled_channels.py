@@ -58,3 +58,16 @@ def test_weights_of_rows_that_a_layer_computes_are_no_pooling_for_a_head():
 
     loss = pooled(lambda x: tf.reduce_mean(x, [2, 3]), 5, head)
     assert minimized.found_by_analysis(pooled_over_channels, loss) == []
+
+
+@pytest.mark.parametrize("matches, count", [(True, 0), (False, 1)])
+def test_the_best_matches_of_words_are_over_places_and_filters(matches, count):
+    def loss():
+        rows = minimized.fed("x", 4, 5, 3)
+        table = (
+            tf.matmul(rows, minimized.fed("y", 4, 6, 3), transpose_b=True) if matches else minimized.fed("z", 4, 5, 6)
+        )
+        hidden = tf.nn.conv2d(table[..., None], minimized.variable("kernel", 3, 3, 1, 7), 1, "SAME")
+        return tf.reduce_mean(tf.square(tf.reduce_max(hidden, [2, 3]) @ minimized.variable("w", 5, 1)))
+
+    assert minimized.found_by_analysis(pooled_over_channels, loss) == ["POOLED_OVER_CHANNELS"] * count

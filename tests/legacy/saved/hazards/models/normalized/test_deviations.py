@@ -69,3 +69,12 @@ def test_a_division_by_the_reciprocal_deviation_is_told_as_such():
 
     (hazard,) = not_by_the_deviation(WholeGraph(minimized.minimizing(loss)))
     assert "one over the deviation" in hazard.description
+
+
+def test_a_squared_distance_is_divided_by_the_variance():
+    def loss():
+        hidden = minimized.fed("x", 8, 4) @ minimized.variable("w", 4, 3)
+        mean, variance = tf.nn.moments(hidden, [0])
+        return tf.reduce_mean(tf.tanh((hidden - mean) / variance * (hidden - mean)))
+
+    assert minimized.found(not_by_the_deviation, loss) == []
