@@ -16,6 +16,7 @@ from legacy.source.repeats.sizes import OVERHEAD
 from legacy.source.repeats.words import words_of
 from legacy.source.step.model import all_statements
 from legacy.source.styles.shared_networks import share_networks
+from legacy.source.update.changes import adam_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,7 @@ _INDENT = "    "
 #: Functions that the text has where something calls them.
 _FUNCTIONS = {**cells.FUNCTIONS, **block_cells.FUNCTIONS, **dropout.FUNCTIONS, **neural.FUNCTIONS}
 _FUNCTIONS.update({**normalization.FUNCTIONS, **softmax.FUNCTIONS, **arithmetic.OLD_FUNCTIONS, **writing.FUNCTIONS})
+_FUNCTIONS.update(adam_of_rows.FUNCTIONS)
 
 
 def model_lines(model: Model) -> list[str]:

@@ -10,6 +10,7 @@ import tensorflow as tf
 from legacy.source.basics.expressions import Argument, Call, Expression, Literal, Method, Name, as_expression, call
 from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.update.changes import adam_of_rows
 
 if TYPE_CHECKING:
     from workloads.lifted.graph import Graph
@@ -52,6 +53,8 @@ def change_call(graph: Graph, effect: Effect, values: Sequence[Expression]) -> E
         is_empty = _is_empty(graph, effect.writes[0], values[0])
         value = call("tf.zeros_like", variable) if is_empty else values[0]
         return Method(variable, METHODS[effect.op], (value,))
+    if effect.op == adam_of_rows.OP:
+        return adam_of_rows.adam_call([*map(local, effect.writes), *values])
     kind = effect.op if effect.op.startswith("Resource") else "Resource" + effect.op
     function = getattr(tf.raw_ops, kind, None)
     if function is None:

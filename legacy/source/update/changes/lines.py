@@ -9,6 +9,7 @@ from legacy.source.basics.expressions import BATCH_SIZE, Definition, Expression,
 from legacy.source.basics.rendering import literal_text
 from legacy.source.step.input_names import input_names
 from legacy.source.update.changes.actions import actions_of
+from legacy.source.update.changes.adam_of_rows import join_adam_of_rows
 from legacy.source.update.changes.calls import change_call
 from legacy.source.update.changes.cond_lines import cond_lines, type_of
 from legacy.source.update.changes.global_norms import name_global_norms
@@ -55,6 +56,7 @@ def update_lines(
       Unwritten: a change cannot be written.
     """
     place = Place(plan, graph, phase, dict(given), groups, between=between)
+    effects = join_adam_of_rows(plan, graph, phase, effects)
     actions = actions_of(plan, graph, phase, effects, place.cuts, made, between)
     return _with_batch_size(plan, _step_lines(place, steps_of(actions, plan.variables)))
 
