@@ -41,6 +41,7 @@ _TELLING = {"logits": "logits", "labels": "labels", "grad": "gradient", "delta":
 _METHODS = {"unstack": "inputs", "write": "outputs"}
 #: {function: {number of an argument: name of what is given}}.
 _GIVEN = {"dropout_by_rate": {1: "rate"}, "dropout_by_keep_prob": {1: "keep_prob"}}
+_GIVEN["apply_adam_to_rows"] = {9: "gradient"}
 #: {function: name of the list of its results}, and the fewest results of which a list is made.
 _LISTS, LEAST_LISTED = {"tf.unstack": "steps", "tf.split": "parts"}, 4
 #: {op: name of a scalar or vector that it gives}, where the op's own name says nothing.
@@ -64,6 +65,9 @@ _KINDS = {"dense", "conv", "deconv", "fc", "linear", "fully", "connected", "laye
 _KINDS |= {"model", "net", "network", "tower", "norm", "normalization", "batch", "bn", "ln", "gn", "matmul", "proj"}
 _KINDS |= {"lstm", "gru", "rnn", "convolution", "separable", "depthwise", "transpose", "variables", "params", "main"}
 _COMPARISONS = ("<", "<=", ">", ">=")
+_EQUALITIES = ("tf.equal", "tf.not_equal")
+#: Part of the name of a variable that counts steps.
+_COUNT = re.compile(r'values\["[^"]*step[^"]*"\]')
 
 
 def hints_of_use(expression: Expression) -> Dict[str, str]:
@@ -125,6 +129,8 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
         return _METHODS[expression.name]
     if _is_comparison(expression):
         return "mask"
+    if isinstance(expression, Call) and expression.function == "tf.cast" and _is_count(expression.arguments[0].value):
+        return "step"
     functions = {part.function for part in calls(expression)}
     if any(function.startswith("dropout_by_") for function in functions):
         return "x"
@@ -190,9 +196,11 @@ def _is_size(expression: Expression) -> bool:
 
 
 def _is_comparison(expression: Expression) -> bool:
-    """Returns whether an expression compares, also in another shape."""
-    if isinstance(expression, Call) and expression.function == "tf.reshape":
+    """Returns whether an expression compares, also with a number, and in another shape or type."""
+    if isinstance(expression, Call) and expression.function in ("tf.reshape", "tf.cast"):
         return _is_comparison(expression.arguments[0].value)
+    if isinstance(expression, Call) and expression.function in _EQUALITIES:
+        return any(isinstance(argument.value, Literal) for argument in expression.arguments)
     return isinstance(expression, Infix) and expression.symbol in _COMPARISONS
 
 
@@ -220,6 +228,13 @@ def _name_in_update(expression: Expression) -> str:
     if expression.symbol == "-" and isinstance(expression.left, Name):
         return "new_value" if expression.left.text.startswith("values[") else "x"
     return "update" if _is_divided_by_root(expression) else "x"
+
+
+def _is_count(expression: Expression) -> bool:
+    """Returns whether an expression is the number of a step, or one some steps before or after it."""
+    if isinstance(expression, Infix) and expression.symbol in ("+", "-") and isinstance(expression.right, Literal):
+        return _is_count(expression.left)
+    return isinstance(expression, Name) and bool(_COUNT.fullmatch(expression.text))
 
 
 def _is_divided_by_root(expression: Expression) -> bool:

@@ -182,3 +182,20 @@ def test_a_layer_in_place_of_the_first_value_is_still_named_x():
     kernel = Variable("net/query/kernel", (4, 4), "", True)
     line = Statement(("net/Add:0",), call("tf.matmul", Value("net/x:0"), kernel))
     assert names_of([line])["net/Add:0"] == "x"
+
+
+def test_a_comparison_with_a_number_is_a_mask_and_one_of_two_tensors_is_none():
+    tokens, others = Value("net/tokens:0"), Value("net/others:0")
+    for function in ("tf.not_equal", "tf.equal"):
+        for other, name in ((Literal(0), "mask"), (others, "x")):
+            kept = call("tf.cast", call(function, tokens, other), Name("tf.float32"))
+            assert name_hints.hint(Statement(("net/Cast:0",), kept), 0, [4, 6]) == name
+
+
+def test_a_count_of_steps_as_a_float_is_a_step():
+    for text, name in (('values["global_step"]', "step"), ('values["rate"]', "x")):
+        for count in (Name(text), Infix("+", Name(text), Literal(1))):
+            statement = Statement(("net/Cast:0",), call("tf.cast", count, Name("tf.float32")))
+            assert name_hints.hint(statement, 0, []) == name
+    doubled = call("tf.cast", Infix("*", Name('values["global_step"]'), Literal(2)), Name("tf.float32"))
+    assert name_hints.hint(Statement(("net/Cast:0",), doubled), 0, []) == "x"
