@@ -6,8 +6,9 @@ import collections
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set, Tuple
 
-from legacy.source.basics.expressions import Channels, Listing, Literal, Name, Scoped, Value, calls
+from legacy.source.basics.expressions import Channels, Item, Listing, Literal, Name, Scoped, Value, calls
 from legacy.source.lines.holes import FOLDER, Hole
+from legacy.source.lines.identifiers import RESERVED, identifier
 from legacy.source.lines.naming import common_folder, numbered
 from legacy.source.repeats.readings import Readings
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Names of a function's tensors.
 TENSORS = ("x", "y", "z", "u", "v", "w")
+#: Fewest letters of a word that tells what a tensor is.
+_LEAST_LETTERS = 3
 
 
 class Parameters:
@@ -90,7 +93,10 @@ class Parameters:
             texts = tuple(map(repr, contents))
             known = [name for name, others in seen.items() if others == texts]
             if not known:
-                name = TENSORS[len(seen)] if len(seen) < len(TENSORS) else f"x{len(seen)}"
+                generic = [one for one in seen if one in TENSORS]
+                name = TENSORS[len(generic)] if len(generic) < len(TENSORS) else f"x{len(seen)}"
+                word = _last_word(contents)
+                name = word if word and word not in {*self._called, *seen} else name
                 seen[self._add(name, contents)] = texts
                 known = [name]
             first = contents[0]
@@ -218,6 +224,21 @@ class Parameters:
 def tensor_name(content: Any) -> str:
     """Returns the name by which the shape of a value or of an input is asked for."""
     return content.tensor if isinstance(content, Value) else "batch:" + content.key.strip('"')
+
+
+def _last_word(contents: Sequence[Any]) -> str:
+    """Returns the word that the names of several inputs end with, or "".
+
+    >>> _last_word([Item(Name("batch"), '"query_mask"'), Item(Name("batch"), '"document_mask"')])
+    'mask'
+    >>> _last_word([Item(Name("batch"), '"query"'), Item(Name("batch"), '"document"')]), _last_word([Value("x:0")])
+    ('', '')
+    """
+    if not all(isinstance(content, Item) and isinstance(content.base, Name) for content in contents):
+        return ""
+    words = {identifier(content.key.strip('"')).rpartition("_")[2] for content in contents}
+    word = words.pop() if len(words) == 1 else ""
+    return word if len(word) >= _LEAST_LETTERS and word.isalpha() and word not in RESERVED else ""
 
 
 def _text(content: Any) -> Optional[str]:

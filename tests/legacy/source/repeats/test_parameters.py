@@ -2,7 +2,7 @@
 
 import doctest
 
-from legacy.source.basics.expressions import Listing, Literal, Name, Scoped, Value, Variable, call
+from legacy.source.basics.expressions import Item, Listing, Literal, Name, Scoped, Value, Variable, call
 from legacy.source.lines.statements import Statement
 from legacy.source.repeats import parameters
 
@@ -116,3 +116,20 @@ def test_a_name_that_is_made_of_a_number_is_no_parameter():
 
     assert numbered("layer_0/out", "layer_1/out").parameters == ["x", "index"]
     assert numbered("layer_0/out", "layer_0/in").parameters == ["x", "layer", "index"]
+
+
+def of_inputs(*inputs):
+    """The names of the parameters of blocks that multiply two inputs each, of these names."""
+    blocks = [
+        [Statement((f"y{n}:0",), call("tf.multiply", *(Item(Name("batch"), f'"{one}"') for one in pair)))]
+        for n, pair in enumerate(inputs)
+    ]
+    return parameters.Parameters(blocks, lambda tensor: None).parameters
+
+
+def test_a_tensor_has_the_word_that_the_names_of_its_inputs_end_with():
+    assert of_inputs(("query", "query_mask"), ("document", "document_mask")) == ["x", "mask"]
+    assert of_inputs(("query_mask", "query"), ("document_mask", "document")) == ["mask", "x"]
+    assert of_inputs(("query_ids", "query_mask"), ("document_ids", "document_weight")) == ["ids", "x"]
+    assert of_inputs(("a_mask", "b_mask"), ("c_mask", "d_mask")) == ["mask", "x"]  # the second one has no word
+    assert of_inputs(("scope", "a_x"), ("my_scope", "b_x")) == ["x", "y"]  # a word of the text's own, and a letter
