@@ -49,11 +49,17 @@ _PRECEDENCE = {
 _UNARY, _ATOM, _COMPARISON, _CHOICE = 6, 9, 1, 0
 
 
+#: Fewest zeros at the end of a number that is written by its exponent.
+_LEAST_ZEROS = 6
+
+
 def literal_text(value: Any) -> str:
     """Returns the text of a Python literal; floats with as few digits as their own dtype needs.
 
     >>> literal_text(np.float32(0.1)), literal_text((3, 3)), literal_text("SAME"), literal_text(np.float32("inf"))
     ('0.1', '(3, 3)', '"SAME"', 'float("inf")')
+    >>> [literal_text(number) for number in (-1e9, 1.25e9, 123456.0, 100000.0, 65536.0, 0.0)]
+    ['-1e9', '1.25e9', '123456.0', '100000.0', '65536.0', '0.0']
     """
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -80,7 +86,14 @@ def _float_text(value: Any) -> str:
         return f'float("{value}")'
     text = repr(float(str(value)))
     mantissa, _, exponent = text.partition("e")
-    return mantissa + "e" + str(int(exponent)) if exponent else text
+    if exponent:
+        return mantissa + "e" + str(int(exponent))
+    digits = text[: -len(".0")].rstrip("0") if text.endswith(".0") else text
+    zeros = len(text) - len(".0") - len(digits)
+    if zeros < _LEAST_ZEROS:
+        return text
+    sign, digits = ("-", digits[1:]) if digits.startswith("-") else ("", digits)
+    return f"{sign}{digits[0]}{'.' * (len(digits) > 1)}{digits[1:]}e{zeros + len(digits) - 1}"
 
 
 def expression_text(node: Expression) -> str:

@@ -26,10 +26,10 @@ UNSEEN = np.float32(-1e9) * (1 - np.tril(np.ones((5, 5), np.float32)))
             "tf.reshape(tf.range(6, dtype=tf.int64) - tf.expand_dims(tf.range(5, dtype=tf.int64), 1), [1, 5, 6])",
         ),
         (np.triu(np.ones((5, 5), np.float32), 1), "1.0 - tf.linalg.band_part(tf.ones([5, 5]), -1, 0)"),
-        (UNSEEN, "-1000000000.0 * (1.0 - tf.linalg.band_part(tf.ones([5, 5]), -1, 0))"),
+        (UNSEEN, "-1e9 * (1.0 - tf.linalg.band_part(tf.ones([5, 5]), -1, 0))"),
         (
             UNSEEN.reshape(1, 1, 5, 5),
-            "tf.reshape(-1000000000.0 * (1.0 - tf.linalg.band_part(tf.ones([5, 5]), -1, 0)), [1, 1, 5, 5])",
+            "tf.reshape(-1e9 * (1.0 - tf.linalg.band_part(tf.ones([5, 5]), -1, 0)), [1, 1, 5, 5])",
         ),
     ],
 )
