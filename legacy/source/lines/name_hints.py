@@ -15,6 +15,7 @@ from legacy.source.basics.expressions import (
     Value,
     Variable,
     calls,
+    children,
     leaves,
     values_used,
 )
@@ -148,7 +149,7 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
         return _name_in_update(expression)
     if len(shape) >= 2:
         return "x"
-    if shape == [] and ("tf.nn.l2_loss" in functions or _sums_penalties(expression)):
+    if shape == [] and ("tf.nn.l2_loss" in functions or _sums_penalties(expression) or _limits_norms(expression)):
         return "penalty"
     name = identifier(_FED.sub("", statement.targets[number].partition(":")[0]))
     if len(shape) == 1 and name.rstrip("_") in _OPS:
@@ -187,6 +188,18 @@ def layers_of(expression: Expression) -> List[List[str]]:
 def _sums_penalties(expression: Expression) -> bool:
     """Returns whether an expression adds the penalties of all weights of a name."""
     return any(isinstance(leaf, Name) and "tf.nn.l2_loss(" in leaf.text for leaf in leaves(expression))
+
+
+def _limits_norms(expression: Expression) -> bool:
+    """Returns whether an expression squares how far norms are from 1, as the penalty on a critic's gradients does."""
+    if isinstance(expression, Infix) and expression.symbol == "**" and expression.right in (Literal(2), Literal(2.0)):
+        base = expression.left
+    elif isinstance(expression, Call) and expression.function == "tf.square":
+        base = expression.arguments[0].value
+    else:
+        return any(map(_limits_norms, children(expression)))
+    is_distance = isinstance(base, Infix) and base.symbol == "-" and base.right in (Literal(1), Literal(1.0))
+    return is_distance and isinstance(base.left, Call) and base.left.function in ("tf.sqrt", "tf.norm")
 
 
 def _is_size(expression: Expression) -> bool:

@@ -199,3 +199,17 @@ def test_a_count_of_steps_as_a_float_is_a_step():
             assert name_hints.hint(statement, 0, []) == name
     doubled = call("tf.cast", Infix("*", Name('values["global_step"]'), Literal(2)), Name("tf.float32"))
     assert name_hints.hint(Statement(("net/Cast:0",), doubled), 0, []) == "x"
+
+
+def test_squared_distances_of_norms_from_one_are_a_penalty():
+    norms = call("tf.sqrt", call("tf.reduce_sum", Value("net/squares:0")))
+    for base, name in (
+        (Infix("-", norms, Literal(1.0)), "penalty"),
+        (Infix("-", call("tf.norm", Value("net/g:0")), Literal(1.0)), "penalty"),
+        (Infix("-", norms, Literal(0.5)), "product"),
+        (Infix("-", Value("net/x:0"), Literal(1.0)), "product"),
+        (norms, "product"),
+    ):
+        for square in (Infix("**", base, Literal(2.0)), call("tf.square", base)):
+            scaled = Infix("*", Literal(10.0), call("tf.reduce_mean", square))
+            assert name_hints.hint(Statement(("net/mul:0",), scaled), 0, []) == name
