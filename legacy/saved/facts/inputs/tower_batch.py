@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.inputs.datasets import rows_of_batches
 from legacy.saved.facts.inputs.indexed_parts import indexed_part
@@ -17,6 +19,7 @@ from legacy.saved.tower_search.input_parts import (
 )
 from legacy.saved.tower_search.rows_used import rows_used
 from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.plan.step_inputs import Input
 from workloads.support.wording import counted
 
 
@@ -132,7 +135,8 @@ def _divided_behind_the_first(analysed: AnalysedStep) -> tuple[int | None, int, 
     """Returns (a tower's examples, dimension, input) where the examples are along another dimension than the first.
 
     A split along that dimension deals them, or the first one is that of the time: each use takes one of its places, or
-    exchanges it for the second one.
+    exchanges it for the second one. So does a batch of sequences of any length for `tf.nn.dynamic_rnn`, and there the
+    first dimension is that which a split deals, or that of other inputs, too.
     """
     imported = analysed.imported
     for entry in analysed.plan.inputs:
@@ -141,8 +145,22 @@ def _divided_behind_the_first(analysed: AnalysedStep) -> tuple[int | None, int, 
         if len(set(row)) > 1:
             dimension = split_dimension(analysed.graph, imported, tensor.node)
             dimension = dimension or dealt_dimension(analysed.graph, imported, row)
-        if not dimension and entry.has_examples and len(shape) > 1 and shape[0] is not None and shape[1] is None:
+        if not dimension and entry.has_examples and _may_have_time_first(analysed, entry, shape):
             dimension = int(any(tell(analysed.graph, imported, tensor) for tell in (is_indexed, is_time_first)))
         if dimension:
             return shape[dimension], dimension, entry.name
     return None
+
+
+def _may_have_time_first(analysed: AnalysedStep, entry: Input, shape: Sequence[int | None]) -> bool:
+    """Tells inputs of a known first and an open second dimension, where nothing says that the first has the examples.
+
+    A split of it says so, and another input of as many rows, all of whose further dimensions are known.
+    """
+    if len(shape) < 2 or shape[0] is None or shape[1] is not None:
+        return False
+    tensors = {parse_tensor_name(name) for name in entry.tensors}
+    if len(tensors) > 1 and all(analysed.graph.type(tensor.node) in ("Split", "SplitV") for tensor in tensors):
+        return False
+    others = [other.shape or [] for other in analysed.plan.inputs if other is not entry and other.has_examples]
+    return not any(other[:1] == [shape[0]] and None not in other for other in others)

@@ -39,6 +39,28 @@ def exchanged(dimensions):
     return inputs
 
 
+def with_targets(shape):
+    """Sequences that each tower transposes, as `tf.nn.dynamic_rnn` does, with targets of its own."""
+
+    def inputs():
+        sequences = [v1.placeholder(tf.float32, [5, None, 3], name) for name in "ab"]
+        targets = [v1.placeholder(tf.float32, shape, name) for name in ("at", "bt")]
+
+        def loss(tower):
+            turned = tf.transpose(sequences[tower], [1, 0, 2])
+            return squares(tf.reshape(turned, [-1, 3])) + squares(tf.reshape(targets[tower], [-1, 3]))
+
+        return loss
+
+    return inputs
+
+
+def split_in_rows():
+    """Batches of ten sequences of any length, of which a split gives each tower five."""
+    parts = tf.split(v1.placeholder(tf.float32, [10, None, 3], "x"), 2)
+    return lambda tower: squares(tf.reshape(tf.transpose(parts[tower], [1, 0, 2]), [-1, 3]))
+
+
 @pytest.mark.parametrize(
     "inputs, text, number",
     [
@@ -47,6 +69,9 @@ def exchanged(dimensions):
         (exchanged([1, 0, 2]), "any, along dimension 1 of a", None),
         (exchanged([0, 2, 1]), "5", 5),
         (read_whole, "5", 5),  # sequences of any length
+        (with_targets([5, 3]), "5", 5),  # sequences of any length, transposed by the layer
+        (with_targets([5, None, 3]), "any, along dimension 1 of a", None),
+        (split_in_rows, "5", 5),
     ],
 )
 def test_steps_of_a_sequence_are_no_examples(inputs, text, number):
