@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 from collections.abc import Collection, Mapping, Sequence, Set
 
 from legacy.saved.graph import op_types
@@ -89,12 +90,14 @@ def ends_that_run(graph: Graph, wanted: Sequence[str]) -> dict[str, set[str]]:
     Returns:
       {node: those that it runs}, the one that runs most first, then by name; none that touches files or the like.
     """
-    reached = graph.flow(graph.order(graph.nodes), {name: 1 << i for i, name in enumerate(wanted)})
+    own = {name: 1 << i for i, name in enumerate(wanted)}
+    reached = graph.flow(graph.order(graph.nodes), own)
+    names_of = functools.lru_cache(maxsize=None)(lambda mask: frozenset(name for name in own if mask & own[name]))
     runs: dict[str, set[str]] = {}
     for end in graph.nodes:
         unused = not graph.users(end) and not graph.after(end) and not op_types.is_unsafe(graph.type(end))
-        if unused and (reached[end] or end in wanted):
-            runs[end] = {name for i, name in enumerate(wanted) if reached[end] >> i & 1 or name == end}
+        if unused and (reached[end] or end in own):
+            runs[end] = set(names_of(reached[end] | own.get(end, 0)))
     return collections.OrderedDict(sorted(runs.items(), key=lambda item: (-len(item[1]), item[0])))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from legacy.saved.analysis.context import Context
 from legacy.saved.graph import op_types
@@ -70,9 +70,13 @@ def suggested_labels(graph: Graph, members: set[str] | None) -> tuple[str, dict[
     """
     best: tuple[str, dict[str, int]] = ("no towers were told apart", {})
     most = 0.0
-    for source, found_by, labels in labellings(graph):
+    found = list(labellings(graph))
+    runs = list(find_train_ops(graph).values()) if found and members is None else []
+    for source, found_by, labels in found:
         training = {tower for name, tower in labels.items() if is_gradient_op(name) and members and name in members}
-        if (_train_apart(graph, labels) if members is None else len(training) != 1) or not _are_towers(graph, labels):
+        if (_train_apart(graph, labels, runs) if members is None else len(training) != 1) or not _are_towers(
+            graph, labels
+        ):
             continue
         worth = len(labels) * (1.0 if source is Source.DEVICES else NAMES_BEFORE_DEVICES)
         if worth > most and not _have_different_parts(graph, found_by, labels):
@@ -80,14 +84,13 @@ def suggested_labels(graph: Graph, members: set[str] | None) -> tuple[str, dict[
     return best
 
 
-def _train_apart(graph: Graph, labels: Mapping[str, int]) -> bool:
+def _train_apart(graph: Graph, labels: Mapping[str, int], runs: Sequence[Collection[str]]) -> bool:
     """Whether train ops each take the gradients of several labels, and none of them those of all that train.
 
     Then the program runs one or another part of its labels, such as a graph for each length of sequences, whose labels
     are steps or layers. Train ops of one label each may be towers that update by themselves.
     """
     own = {name: 1 << tower for name, tower in labels.items() if is_gradient_op(name)}
-    runs = find_train_ops(graph).values()
     updates = {name for run in runs for name in run}
     arriving = graph.flow(graph.order(graph.ancestors(updates, controls=False)), own, controls=False)
     masks = [functools.reduce(operator.or_, (arriving.get(name, 0) for name in run), 0) for run in runs]

@@ -47,6 +47,11 @@ def test_a_loss_that_waits_for_updates_is_named_where_no_group_runs_them():
     assert set(train_ops.named_train_ops(graph)) == {"train_w", "train_v"}
 
 
+def test_train_ops_of_the_same_updates_have_each_its_own_set():
+    runs = train_ops.find_train_ops(graph_of(TWO_OPTIMIZERS + "again = NoOp(^update_w)"))
+    assert runs["again"] == runs["train_w"] == {"update_w"} and runs["again"] is not runs["train_w"]
+
+
 def test_the_train_op_with_most_updates_comes_first():
     graph = graph_of(TWO_OPTIMIZERS + "all = NoOp(^update_w, ^update_v)")
     assert list(train_ops.find_train_ops(graph)) == ["all", "train_v", "train_w"]

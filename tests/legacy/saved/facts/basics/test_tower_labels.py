@@ -4,7 +4,9 @@ import types
 
 import pytest
 
+from legacy.saved.facts.basics import tower_labels
 from legacy.saved.facts.basics.tower_labels import labels_of_analysis, suggested_labels
+from legacy.saved.tower_search.labelling.labellings import labellings
 from tests.legacy.saved.facts.basics.test_whole_graph import TOWERS
 from tests.legacy.saved.graphs import graph_of
 
@@ -193,3 +195,19 @@ def test_labels_of_which_a_step_trains_none_are_of_other_runs(trains, are_towers
     lines += [f"train = ApplyGradientDescent(w, x, {trains}/gradients/{trains}/loss_grad/Mul)"]
     graph = graph_of("\n".join(lines))
     assert set(suggested_labels(graph, graph.ancestors(["train"]))[1].values()) == ({0, 1} if are_towers else set())
+
+
+def test_train_ops_are_found_once_for_all_labellings(monkeypatch):
+    """A large graph without an analysis has many labellings, and looking for its train ops passes all its nodes."""
+    calls = []
+    found = tower_labels.find_train_ops
+    monkeypatch.setattr(tower_labels, "find_train_ops", lambda graph: calls.append(graph) or found(graph))
+    lines = ["x = Placeholder()", "w = VariableV2()", "w/read = Identity(w)"]
+    for k in range(2):
+        lines += [f"net_{k}/a_{k}/y = Mul(x, w/read)", f"net_{k}/a_{k}/gradients/y_grad/Mul = Mul(net_{k}/a_{k}/y)"]
+        lines += [f"train_{k} = ApplyGradientDescent(w, x, net_{k}/a_{k}/gradients/y_grad/Mul)"]
+    graph = graph_of("\n".join(lines))
+    suggested_labels(graph, None)
+    assert len(list(labellings(graph))) > 1 and len(calls) == 1
+    suggested_labels(graph, graph.ancestors(["train_0"]))
+    assert len(calls) == 1  # a step's labels are told by what it trains
