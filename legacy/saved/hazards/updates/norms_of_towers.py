@@ -18,11 +18,13 @@ def clipped_by_another_tower(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     backward = {name for name in whole.labels if is_gradient_op(name)} if whole.count > 1 else set()
     behind = (graph.descendants(backward, controls=False) - backward) & whole.reach
+    of_norms = _computed_from_norms(whole, backward) if behind else set()
+    towers = _towers_before(whole, backward) if of_norms else {}
     for name in [name for name in graph.nodes if name in behind and graph.type(name) in _PRODUCTS]:
         inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
         for gradient, factor in zip(inputs, reversed(inputs)):
-            of_norm = _towers_of_norm(whole, factor, backward)
-            own = _towers_behind(whole, gradient, backward) if of_norm else set()
+            of_norm = _listed(towers[factor]) if factor in of_norms else set()
+            own = _listed(towers[gradient]) if of_norm else set()
             if not own or not _misses(own, of_norm):
                 continue
             combined = "the combined gradient" if len(own) > 1 else "the gradient"
@@ -42,20 +44,22 @@ def _misses(own: Collection[int], of_norm: Collection[int]) -> bool:
     return not set(own) & set(of_norm) or (len(own) > 1 and len(of_norm) == 1)
 
 
-def _towers_of_norm(whole: WholeGraph, factor: str, backward: Collection[str]) -> set[int]:
-    """The towers whose gradients are in the norm that a factor is computed from; none if it is from no norm."""
-    if factor in backward:
-        return set()
-    before = whole.graph.ancestors([factor], stop=backward, controls=False)
-    has_norm = any(whole.graph.type(node) in NORMS for node in before.difference(backward))
-    return whole.towers_of(before.intersection(backward)) if has_norm else set()
+def _computed_from_norms(whole: WholeGraph, backward: Collection[str]) -> set[str]:
+    """The nodes that norms lead to by way of no gradient op, and that are none."""
+    norms = [name for name in whole.graph.nodes if name not in backward and whole.graph.type(name) in NORMS]
+    return whole.graph.descendants(norms, stop=backward, controls=False).difference(backward)
 
 
-def _towers_behind(whole: WholeGraph, gradient: str, backward: Collection[str]) -> set[int]:
-    """The towers whose gradient ops a gradient is combined from, or whose it is."""
-    if gradient in backward:
-        return {whole.labels[gradient]}
-    return whole.towers_of(whole.graph.ancestors([gradient], stop=backward, controls=False).intersection(backward))
+def _towers_before(whole: WholeGraph, backward: Collection[str]) -> dict[str, int]:
+    """The towers whose gradient ops each node is the next to be computed from, as bits; of a gradient op, its own."""
+    own = {name: 1 << whole.labels[name] for name in backward}
+    ordered = whole.graph.order(whole.graph.nodes)
+    return {**whole.graph.flow(ordered, own, controls=False, stop=backward), **own}
+
+
+def _listed(bits: int) -> set[int]:
+    """The numbers of the bits that are set."""
+    return {number for number in range(bits.bit_length()) if bits >> number & 1}
 
 
 def guarded_by_one_tower(whole: WholeGraph) -> Iterator[Hazard]:

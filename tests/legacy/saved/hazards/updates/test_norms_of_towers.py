@@ -4,6 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.updates import norms_of_towers
 from legacy.saved.hazards.updates.norms_of_towers import clipped_by_another_tower, guarded_by_one_tower
 from tests.legacy.saved.graphs import saved, traced
 
@@ -92,3 +93,25 @@ def test_updates_that_one_towers_results_guard_are_named(guard, count, is_choice
 
     hazards = list(guarded_by_one_tower(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
     assert [hazard.id for hazard in hazards] == ["GUARDED_BY_ONE_TOWER"] * count
+
+
+@pytest.mark.parametrize("clips", [False, True])
+def test_towers_before_all_nodes_are_found_at_once_where_there_are_norms(monkeypatch, clips):
+    """Products of gradients are many, and a search from each of them would pass what is before it again."""
+
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        halves = tf.split(v1.placeholder(tf.float32, [8, 4], "x"), 2)
+        scaled = []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                gradient = tf.gradients(tf.reduce_mean(tf.square(halves[tower] @ w)), [w])[0]
+                size = tf.linalg.global_norm([gradient]) if clips else tf.reduce_max(gradient)
+            scaled.append(gradient / size)
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(scaled) * 0.5, w)], name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    searches, search = [], norms_of_towers._towers_before
+    monkeypatch.setattr(norms_of_towers, "_towers_before", lambda *args: searches.append(args) or search(*args))
+    monkeypatch.setattr(whole.graph, "ancestors", None)
+    assert list(clipped_by_another_tower(whole)) == [] and len(searches) == clips
