@@ -130,17 +130,20 @@ ANALYSIS_CHECKS = (
 )
 
 
-def find_hazards(saved: SavedGraph, found: Analysis | None = None) -> list[dict[str, str]]:
+def find_hazards(
+    saved: SavedGraph, found: Analysis | None = None, whole: WholeGraph | None = None
+) -> list[dict[str, str]]:
     """Finds the hazards of a saved graph.
 
     Args:
       saved: the graph, as read from its file.
       found: its analysis, or None if it could not be analysed.
+      whole: what is known of the graph with that analysis, if it was found before.
 
     Returns:
       A row {"hazard", "op", "what", "in tf.distribute"} for each hazard; one row for a run that recurs in a period.
     """
-    whole = WholeGraph(saved, found)
+    whole = whole or WholeGraph(saved, found)
     hazards = [hazard for check in GRAPH_CHECKS for hazard in _found_by(check, whole)]
     hazards += _found_by(regularization, whole, found)
     if found is None:

@@ -133,7 +133,7 @@ def _with_likely_runs(analysed: Callable[[Ran], Analysis], recorded: Ran) -> Tup
 def _sections_without_analysis(saved: graph_file.SavedGraph, error: InputError) -> Sections:
     """Sections of a graph that cannot be analysed: the reason, and all that is known without an analysis."""
     whole = WholeGraph(saved)
-    rows = find_hazards(saved)
+    rows = find_hazards(saved, whole=whole)
     if not rows and not whole.applies:
         raise error
     sections: Sections = collections.OrderedDict([(NOT_ANALYSED, [{"what": str(error)}])])

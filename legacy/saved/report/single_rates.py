@@ -27,13 +27,12 @@ def rate_rows(whole: WholeGraph) -> list[Row]:
       whole: a graph with its updates.
     """
     updates: dict[tuple[str, str, str], int] = collections.Counter()
-    for apply in whole.applies:
-        rate = applied_rate(whole, apply)
+    for rate, count in collections.Counter(applied_rate(whole, apply) for apply in whole.applies).items():
         if rate is None:
             row = ("-", "not known: the update is written by hand", "-")
         else:
             row = (_origin(whole, rate).name, *_described(whole, rate))
-        updates[row] += 1
+        updates[row] += count
     return [
         {"tensor": tensor, "is": text, "values": values, "variables": str(count)}
         for (tensor, text, values), count in updates.items()

@@ -4,6 +4,8 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.rows import ASSUMED, NOT_ANALYSED
+from legacy.saved.hazards import search
+from legacy.saved.report import page
 from legacy.saved.report.page import inspect_graph
 from tests.legacy.saved.graphs import graph_of, traced
 from tests.legacy.saved.hazards.test_search import NOT_APPLIED
@@ -43,6 +45,17 @@ def test_a_graph_that_cannot_be_analysed_still_has_hazards(tmp_path):
     assert sections["inputs"][0]["name"] == "x" and sections["towers"][0]["is"] == "2"
     assert sections["next"][0]["is"].startswith("no: graph file: no update op")
     assert sections[NOT_ANALYSED][0]["what"].startswith("graph file: no update op")
+
+
+def test_a_graph_that_cannot_be_analysed_is_described_once(monkeypatch, tmp_path):
+    """Facts and hazards take the same description: of a large graph it takes long."""
+    described, describe = [], page.WholeGraph
+    monkeypatch.setattr(page, "WholeGraph", lambda saved: described.append(saved) or describe(saved))
+    monkeypatch.setattr(search, "WholeGraph", None)
+    floats = {line.split(" = ")[0].strip(): {"T": tf.float32} for line in NOT_APPLIED.splitlines() if "Neg" in line}
+    graph = graph_of(NOT_APPLIED, x={"dtype": tf.float32}, **floats)
+    assert [row["hazard"] for row in inspect_graph(written(graph, tmp_path))["hazards"]] == ["GRADIENTS_NOT_APPLIED"]
+    assert len(described) == 1
 
 
 def test_a_graph_without_facts_and_hazards_is_refused(tmp_path):

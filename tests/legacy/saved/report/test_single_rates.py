@@ -3,7 +3,10 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.report import single_rates
 from legacy.saved.report.single_rates import rate_rows
+from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.report.single_graphs import descent, whole_of
 
 v1 = tf.compat.v1
@@ -71,3 +74,21 @@ def test_the_value_of_a_variable_and_an_update_by_hand():
     assert described(lambda: tf.identity(name())) == ("the value of rate", "-")
     by_hand = rate_rows(whole_of(lambda pairs: v1.assign_sub(pairs[0][1], 0.5 * pairs[0][0])))
     assert [row["is"] for row in by_hand] == ["not known: the update is written by hand"]
+
+
+def test_a_rate_of_many_updates_is_described_once(monkeypatch):
+    """Its description passes what the rate is computed from, and all nodes of the graph."""
+
+    def build(rates):
+        weights = [v1.get_variable(f"w{number}", [], use_resource=False) for number in range(3)]
+        for rate in rates:
+            optimizer = v1.train.GradientDescentOptimizer(rate)
+            optimizer.apply_gradients([(2.0 * weight, weight) for weight in weights])
+
+    described_rates, describe = [], single_rates._described
+    monkeypatch.setattr(
+        single_rates, "_described", lambda whole, rate: described_rates.append(rate) or describe(whole, rate)
+    )
+    whole = WholeGraph(saved(traced(lambda: build([0.5, 0.25])), trainable_variables=["w0", "w1", "w2"]))
+    rows = [(row["is"], row["variables"]) for row in rate_rows(whole)]
+    assert rows == [("0.5, always", "3"), ("0.25, always", "3")] and len(described_rates) == 2
