@@ -20,10 +20,11 @@ _CHANGES = (
 def unused_changes_of_examples(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds examples that random numbers change, where no op takes the result, and a loss takes them as they were."""
     graph, drawn = whole.graph, _drawn(whole)
-    for name in [name for name in _ends(whole) if name in drawn and graph.type(name) in _CHANGES]:
-        if graph.ancestors([name], controls=False) & made_by_weights(whole):
-            continue
-        taken = [tensor for tensor in graph.inputs(name) if tensor.node in whole.minimized & whole.data]
+    changes = [name for name in _ends(whole) if name in drawn and graph.type(name) in _CHANGES]
+    for name in [name for name in changes if name not in made_by_weights(whole)]:
+        taken = [
+            tensor for tensor in graph.inputs(name) if tensor.node in whole.minimized and tensor.node in whole.data
+        ]
         taken = [tensor for tensor in taken if _is_of_source(whole, tensor.node)]
         if taken and taken[0].node not in drawn and not _is_changed_elsewhere(whole, taken[0].node, drawn):
             yield Hazard(

@@ -49,6 +49,13 @@ def test_a_second_change_for_display_is_not():
     assert found(unused_changes_of_examples, shown_beside) == []
 
 
+def test_a_change_by_weights_is_no_augmentation():
+    assert (
+        found(unused_changes_of_examples, lost(lambda x: x * (tf.random.normal([8, 4]) * variable("gate", 4, 4)[0])))
+        == []
+    )
+
+
 def test_what_no_random_number_changes_is_not():
     assert found(unused_changes_of_examples, lost(lambda x: x * 2.0)) == []
 
