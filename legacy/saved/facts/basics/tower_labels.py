@@ -24,6 +24,8 @@ MOST_CROSSINGS = 0.02
 NAMES_BEFORE_DEVICES = 1.5
 #: Ops of gradient ops that no derivative passes.
 NO_PASS = ("Cast", "Const", "Shape", "Size")
+#: Ops that give a variable's value on as it is, also into branches and loops.
+_COPIES = ("Identity", "ReadVariableOp", "Cast", "Enter", "RefEnter", "Switch", "RefSwitch")
 #: Copies of one model have at least this share of their op types in common.
 LEAST_LIKENESS = 0.6
 
@@ -124,7 +126,20 @@ def _are_towers(graph: Graph, labels: dict[str, int]) -> bool:
     if len(backward) < len(set(labels.values())):
         return False
     even = min(backward.values()) >= SMALLEST_TOWER * max(backward.values())
-    return even and _are_alike(graph, labels) and not _are_layers(graph, labels) and not _are_stacked(graph, labels)
+    alike = even and _take_variables(graph, labels) and _are_alike(graph, labels)
+    return alike and not _are_layers(graph, labels) and not _are_stacked(graph, labels)
+
+
+def _take_variables(graph: Graph, labels: Mapping[str, int]) -> bool:
+    """Whether every label takes values of variables, if there are any: the dropouts of a model are no copies of it."""
+    variables = [name for name in graph.nodes if graph.type(name) in op_types.VARIABLES]
+    values, todo = set(variables), variables
+    while todo:
+        new = {use.node for name in todo for use in graph.users(name)} - values
+        todo = [name for name in new if graph.type(name) in _COPIES]
+        values.update(todo)
+    taking = {labels[use.node] for name in values for use in graph.users(name) if use.node in labels}
+    return not variables or taking == set(labels.values())
 
 
 def _are_alike(graph: Graph, labels: dict[str, int]) -> bool:

@@ -52,6 +52,15 @@ def test_layers_of_many_ops_feed_the_next_by_one_and_towers_add_up_their_losses(
     )
 
 
+@pytest.mark.parametrize("factor, towers", [("kept", set()), ("w/read", {0, 1})])
+def test_parts_of_a_model_that_take_no_weight_are_no_copies_of_it(factor, towers):
+    """As the dropouts of a model on one device, which are alike and have numbers."""
+    lines = ["x = Placeholder()", "kept = Placeholder()", "w = VariableV2()", "w/read = Identity(w)"]
+    for scope in ("Dropout", "Dropout_1"):
+        lines += [f"{scope}/mul = Mul(x, {factor})", f"gradients/{scope}/mul_grad/Mul = Mul({scope}/mul)"]
+    assert set(suggested("\n".join(lines))[1].values()) == towers
+
+
 @pytest.mark.parametrize("kind, towers", [("Const", set()), ("Mul", {0, 1})])
 def test_the_constants_of_a_gradient_op_are_no_backward_passes(kind, towers):
     """As those of the casts of a mean's gradient, which have numbers."""
