@@ -6,7 +6,7 @@ import collections
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from typing import Tuple
+from typing import NamedTuple, Tuple
 
 from legacy.saved.analysis import analyse
 from legacy.saved.analysis.analyse import Analysis
@@ -64,66 +64,114 @@ def inspect_graph(
     saved = as_requested(with_own_gradients(with_fed_inputs(graph_file.read_graph_file(path))), layout)
     recorded = recorded_switches(saved)
     feed = {**recorded, **(feed or {})}
-
-    def analysed(ran: Ran) -> Analysis:
-        return analyse.analyse_graph(saved, os.path.basename(path), ran.train_op, feed, beside=ran.beside)
-
-    ran_by_itself = Ran()  # what the lift finds if no flag names it, and many names would hide the rest of the command
     try:
-        if train_op or beside:
-            ran, assumed, guessed = Ran(train_op, beside), "", False
-            found = analysed(ran)
-        else:
-            recorded_run = ran_in_recording(saved, feed)
-            ran_by_itself = recorded_run if recorded_run.is_long else ran_by_itself
-            found, ran, assumed = _with_likely_runs(analysed, recorded_run)
-            guessed = not recorded_run.train_op and len(ran.train_op) > 1
+        analysed = _analysed(saved, Ran(train_op, beside), feed)
     except InputError as error:
         return _sections_without_analysis(saved, error)
-    assumptions = [assumed] if assumed else []
-    assumptions += [
-        f"{name} is {value}, as in the recording beside the graph; --feed={name}=... overrides that"
-        for name, value in recorded.items()
-        if feed[name] == value
-    ]
+    found = analysed.analysis
     sections: Sections = collections.OrderedDict()
-    if assumptions:
-        sections[ASSUMED] = [{"what": text} for text in assumptions]
+    texts = [*analysed.assumptions, *_recorded_settings(recorded, feed)]
+    if texts:
+        sections[ASSUMED] = [{"what": text} for text in texts]
     sections.update(program_facts(saved, found))
     sections["hazards"] = find_hazards(saved, found)
-    flags = [] if ran == ran_by_itself else ran.flags()
-    flags += ["--feed=" + ",".join(f"{name}={value}" for name, value in feed.items())] if feed else []
-    flags += [f"--layout={layout}"] if layout else []
-    rows = next_rows(found.plan, path, [*flags, *carry_flag(found.fed)])
-    rows = with_other_runs(rows, ran.train_op) if guessed else rows
+    flags = [*analysed.flags, *_setting_flags(feed, layout), *carry_flag(found.fed)]
+    rows = next_rows(found.plan, path, flags)
+    rows = with_other_runs(rows, analysed.runs.train_op) if analysed.are_guessed else rows
     sections["next"] = rows + layout_rows(len(channels_first(found.cut.graph)))
     return sections
 
 
-def _with_likely_runs(analysed: Callable[[Ran], Analysis], recorded: Ran) -> Tuple[Analysis, Ran, str]:
+class _Analysed(NamedTuple):
+    """An analysis, and the runs of the program that it is of.
+
+    Attributes:
+      analysis: of the step.
+      runs: what the program runs.
+      assumptions: sentences on what was assumed of the runs.
+      are_guessed: whether several train ops are only assumed to take turns.
+      flags: of `legacy.lift`, which name the runs; none where it finds them by itself.
+    """
+
+    analysis: Analysis
+    runs: Ran
+    assumptions: Sequence[str] = ()
+    are_guessed: bool = False
+    flags: Sequence[str] = ()
+
+
+def _analysed(saved: graph_file.SavedGraph, named: Ran, feed: Mapping[str, str]) -> _Analysed:
+    """Analyses the steps that the named runs make, or else those of the recording beside the graph, or likely ones.
+
+    Args:
+      saved: the graph.
+      named: the runs that flags name; empty if none does.
+      feed: {placeholder: text of its value} of settings.
+
+    Returns:
+      The analysis and its runs.
+
+    Raises:
+      InputError: the graph cannot be analysed.
+    """
+
+    def analyse_runs(runs: Ran) -> Analysis:
+        return analyse.analyse_graph(saved, os.path.basename(saved.path), runs.train_op, feed, beside=runs.beside)
+
+    if named.train_op or named.beside:
+        return _Analysed(analyse_runs(named), named, flags=named.flags())
+    recorded = ran_in_recording(saved, feed)
+    found, runs, assumed = _with_likely_runs(analyse_runs, recorded)
+    # `legacy.lift` reads the recording, too; the names of a long run would hide the rest of the command.
+    is_found_again = runs == (recorded if recorded.is_long else Ran())
+    return _Analysed(
+        analysis=found,
+        runs=runs,
+        assumptions=[assumed] if assumed else [],
+        are_guessed=not recorded.train_op and len(runs.train_op) > 1,
+        flags=[] if is_found_again else runs.flags(),
+    )
+
+
+def _recorded_settings(recorded: Mapping[str, str], feed: Mapping[str, str]) -> list[str]:
+    """Sentences on the settings that are those of the recording, {placeholder: value}, since no flag gives others."""
+    return [
+        f"{name} is {value}, as in the recording beside the graph; --feed={name}=... overrides that"
+        for name, value in recorded.items()
+        if feed[name] == value
+    ]
+
+
+def _setting_flags(feed: Mapping[str, str], layout: str | None) -> list[str]:
+    """The flags of `legacy.lift` for the settings, {placeholder: text of its value}, and for the layout."""
+    flags = ["--feed=" + ",".join(f"{name}={value}" for name, value in feed.items())] if feed else []
+    return flags + ([f"--layout={layout}"] if layout else [])
+
+
+def _with_likely_runs(analyse_runs: Callable[[Ran], Analysis], recorded: Ran) -> Tuple[Analysis, Ran, str]:
     """Analyses a graph whose train ops were not named: those of its recording, the one there is, or those likely.
 
     Args:
-      analysed: returns the analysis of the steps that some runs make.
+      analyse_runs: returns the analysis of the steps that some runs make.
       recorded: what the recording beside the graph ran; empty without one, or where the graph suggests the same.
 
     Returns:
       The analysis, the runs, and a sentence that says what was assumed; "" if nothing was.
 
     Raises:
-      InputError: what `analysed` raises for the runs of the recording, or for the one train op.
+      InputError: what `analyse_runs` raises for the runs of the recording, or for the one train op.
     """
     if recorded.train_op:
         text = f"the program runs {recorded.describe()}, as in the recording beside the graph; --train_op names others"
-        return analysed(recorded), recorded, text
+        return analyse_runs(recorded), recorded, text
     try:
-        return analysed(Ran()), Ran(), ""
+        return analyse_runs(Ran()), Ran(), ""
     except TrainOpError as error:
         if not error.likely:
             raise
         likely = Ran(error.likely)
         try:
-            found = analysed(likely)
+            found = analyse_runs(likely)
         except InputError:
             raise error from None
         text = f"the program runs {likely.describe()}, each in a run of its own and as often as the others; the graph"
