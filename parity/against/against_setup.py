@@ -13,8 +13,9 @@ import tensorflow as tf
 from legacy.rerun.replicated import require_replicable
 from parity.against.changes_in_turn import require_one_change_each
 from parity.against.counters import find_counters
-from parity.against.input_names import match_inputs, match_noise, with_port_shapes
+from parity.against.input_names import match_inputs, with_port_shapes
 from parity.against.loss_sizes import number_below_losses
+from parity.against.noise_names import match_noise
 from parity.against.port_order import port_order
 from parity.against.reference_program import ObservedOldGraph, ObservedReplicas, ReferenceProgram
 from parity.against.shared_batches import OldGraphBatches, PortBatches

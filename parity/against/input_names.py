@@ -1,4 +1,4 @@
-"""Correspondence of a workload's inputs and random streams with those of a lifted graph."""
+"""Correspondence of a workload's inputs with those of a lifted graph: by name, or by shape."""
 
 from __future__ import annotations
 
@@ -6,19 +6,11 @@ import dataclasses
 from collections.abc import Mapping
 
 from legacy.source.lines.identifiers import identifier
-from workloads.frame import CATEGORICAL, NoiseSpec
 from workloads.lifted.made_up_data import part_of_whole
-from workloads.lifted.plan import Input, Noise, Plan
+from workloads.lifted.plan import Input, Plan
 from workloads.lifted.plan.settings import scalar_inputs
 from workloads.support.errors import InputError
 from workloads.workload import InputSpec
-
-#: {random op of a graph: kind of the noise of a workload that draws the same numbers}.
-KINDS = {"RandomUniform": "uniform", "RandomStandardNormal": "normal", "TruncatedNormal": "truncated_normal"}
-KINDS.update({"RandomUniformInt": "integers", "Multinomial": CATEGORICAL})
-#: {whether random numbers are drawn in a loop: where they are}.
-_WHERE = {True: "drawn in a loop", False: "drawn once a step"}
-_BY_WHOM = {True: "once for all towers", False: "by each tower"}
 
 
 def match_inputs(
@@ -46,6 +38,31 @@ def match_inputs(
     wholes = [name for name, entry in old.items() if part_of_whole(entry, entries) and name not in specs]
     old = {name: entry for name, entry in old.items() if name not in wholes}  # of which the port has the parts
     rows = rows_of_all(plan) if own_step else 0
+    found = _inputs_of_port(old, specs, rows)
+    problems = [_difference(old[other], name, specs[name], rows) for name, other in found.items()]
+    problems += [f"the old graph has no {name!r}" for name in specs if name not in found]
+    problems += [f"the port has no {name!r}" for name in old if name not in found.values()]
+    problems += [
+        f"{entry.name!r} is a scalar that the old graph is fed with: give its value by --settings={entry.name}=..."
+        for entry in scalar_inputs(plan)
+        if entry.name not in settings
+    ]
+    if any(problems):
+        raise InputError("--against: inputs of the port and the old graph differ: " + "; ".join(filter(None, problems)))
+    return found
+
+
+def _inputs_of_port(old: Mapping[str, Input], specs: Mapping[str, InputSpec], rows: int | None) -> dict[str, str]:
+    """Returns {input of the port: input of the old graph} for those that a name or a shape tells.
+
+    Args:
+      old: the old graph's inputs.
+      specs: the port's inputs.
+      rows: examples of all towers, for inputs that a step deals out itself; None if the graph takes any number.
+
+    Returns:
+      The names; an input is left out if none or several could be it.
+    """
     found = {name: name for name in specs if name in old}
     for name in [name for name in specs if name not in found]:
         ends = [other for other in old if other not in found.values() and other.rpartition("/")[2] == name]
@@ -58,16 +75,6 @@ def match_inputs(
         rivals = [other for other in specs if other not in found and alike and _fits(old[alike[0]], specs[other], rows)]
         if len(alike) == len(rivals) == 1:
             found[name] = alike[0]
-    problems = [_difference(old[other], name, specs[name], rows) for name, other in found.items()]
-    problems += [f"the old graph has no {name!r}" for name in specs if name not in found]
-    problems += [f"the port has no {name!r}" for name in old if name not in found.values()]
-    problems += [
-        f"{entry.name!r} is a scalar that the old graph is fed with: give its value by --settings={entry.name}=..."
-        for entry in scalar_inputs(plan)
-        if entry.name not in settings
-    ]
-    if any(problems):
-        raise InputError("--against: inputs of the port and the old graph differ: " + "; ".join(filter(None, problems)))
     return found
 
 
@@ -112,74 +119,3 @@ def _difference(entry: Input, name: str, spec: InputSpec, rows: int | None) -> s
     if not _fits(entry, spec, rows):
         return f"{name!r} is {spec.kind} {list(spec.shape)} and in the old graph {entry.dtype} {entry.shape}"
     return ""
-
-
-def match_noise(plan: Plan, drawn: Mapping[str, NoiseSpec]) -> dict[str, str]:
-    """Finds the noise of a workload for each random stream of the old graph.
-
-    A stream's name is its op's, "tower_0/fc1/dropout/random_uniform/RandomUniform". It is the port's noise of the same
-    name, or the one whose name is a part of that path, "fc1/dropout"; the longest of several. Ops without a stateless
-    twin, such as candidate samplers, draw by their seeds, which a port states itself. A stream that some towers alone
-    draw, as dropout of the first one, is the port's as any other: a replica's numbers follow from its own number, and
-    those that it draws and leaves unused change nothing.
-
-    Args:
-      plan: of the lift.
-      drawn: {noise that the port draws: its description}.
-
-    Returns:
-      {stream: the port's noise}.
-
-    Raises:
-      InputError: noise is on one side only, or the old graph draws numbers that a workload cannot.
-    """
-    common = {entry.name: entry for entry in plan.common_noise if entry.how != "seeded"}
-    streams = {**{entry.name: entry for entry in plan.noise if entry.how != "seeded"}, **common}
-    problems = [f"{name!r} is {_why_not(entry)}" for name, entry in streams.items() if _why_not(entry)]
-    found: dict[str, str] = {}
-    for noise in sorted(drawn, key=len, reverse=True):
-        inside = [name for name in streams if name not in found and _contains(name, noise)]
-        if noise in inside:
-            inside = [noise]
-        if len(inside) == 1:
-            found[inside[0]] = noise
-    left = [name for name in streams if name not in found]
-    unused = [name for name in drawn if name not in found.values()]
-    if len(left) == len(unused) == 1:
-        found[left[0]] = unused[0]
-        left, unused = [], []
-    problems += [
-        f"{name!r} is {streams[name].op}, and the port's {noise!r} is {drawn[noise].kind}"
-        for name, noise in found.items()
-        if KINDS.get(streams[name].op, drawn[noise].kind) != drawn[noise].kind
-    ]
-    problems += [
-        f"{name!r} is {_WHERE[streams[name].in_loop]}, and the port's {noise!r} {_WHERE[drawn[noise].in_loop]}"
-        for name, noise in found.items()
-        if streams[name].in_loop != drawn[noise].in_loop
-    ]
-    problems += [
-        f"{name!r} is drawn {_BY_WHOM[name in common]}, and the port's {noise!r} {_BY_WHOM[drawn[noise].is_common]}"
-        for name, noise in found.items()
-        if (name in common) != drawn[noise].is_common
-    ]
-    problems += [f"the port draws none for {name!r}" for name in left]
-    problems += [f"the old graph draws none for {name!r}, or several" for name in unused]
-    if problems:
-        raise InputError("--against: random numbers of the port and the old graph differ: " + "; ".join(problems))
-    return found
-
-
-def _why_not(entry: Noise) -> str:
-    if entry.op not in KINDS:
-        return f"{entry.op}, and a workload draws uniform and normal numbers, and classes"
-    return ""
-
-
-def _contains(path: str, part: str) -> bool:
-    """Returns whether consecutive parts of a path are `part`.
-
-    >>> _contains("tower_0/fc1/dropout/mul", "fc1/dropout"), _contains("tower_0/fc11/dropout", "fc1/dropout")
-    (True, False)
-    """
-    return f"/{part}/" in f"/{path}/"

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 from legacy.source.step.derivatives import weight_gradients, with_derivatives
 from parity.against.changes_in_turn import require_one_change_each
-from parity.against.input_names import match_inputs, match_noise, rows_of_all, with_port_shapes
+from parity.against.input_names import match_inputs, rows_of_all, with_port_shapes
+from parity.against.noise_names import match_noise
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Phase, Plan
 from workloads.lifted.summed_uses import with_sums_of_uses

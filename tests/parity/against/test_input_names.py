@@ -1,19 +1,14 @@
-"""Correspondence of inputs and random streams, and what is on one side only."""
-
-import doctest
+"""Correspondence of inputs, and what is on one side only."""
 
 import pytest
 
-from parity.against import input_names
-from parity.against.input_names import match_inputs, match_noise, with_port_shapes
+from parity.against.input_names import match_inputs, with_port_shapes
 from tests.small_lift import small_plan
-from workloads.frame import NoiseSpec
-from workloads.lifted.plan import Input, Noise
+from workloads.lifted.plan import Input
 from workloads.support.errors import InputError
 from workloads.workload import InputSpec
 
 KEEP = Input("keep", "float32", [], "setting", 0, ["keep:0"], "keep:0")
-UNIFORM = NoiseSpec(())
 LABELS = Input("queue__1", "int64", [2], "batch", 0, ["q0:1", "q1:1"], "q:1")
 
 
@@ -21,17 +16,6 @@ def plan_with(*inputs):
     plan = small_plan()
     plan.inputs += inputs
     return plan
-
-
-def noisy(*names, **fields):
-    plan = small_plan()
-    made = {"op": "RandomUniform", "how": "keyed", **fields}
-    plan.noise = [Noise(name, nodes=[name, name + "_1"], **made) for name in names]
-    return plan
-
-
-def test_the_docstrings_examples_hold():
-    assert doctest.testmod(input_names).failed == 0
 
 
 def test_inputs_correspond_by_name_or_as_the_only_ones_of_their_shape():
@@ -108,56 +92,3 @@ def test_inputs_of_one_open_shape_correspond_by_their_names_as_python_has_them()
     assert found == {"x": "x", "x_input": "tower_0/X_input", "word_ends": "tower_0/wordEnds"}
     with pytest.raises(InputError, match="has no 'x_input'"):
         match_inputs(plan_with(open_ids("a/X_input"), open_ids("b/X_input")), {"x": InputSpec(()), **ids}, {})
-
-
-def test_noise_corresponds_by_its_place_in_the_path():
-    first, second = "tower_0/fc1/dropout/uniform/RandomUniform", "tower_0/fc2/dropout/uniform/RandomUniform"
-    found = match_noise(noisy(first, second), {"fc2/dropout": UNIFORM, "fc1/dropout": UNIFORM})
-    assert found == {first: "fc1/dropout", second: "fc2/dropout"}
-    assert match_noise(noisy(first), {first: UNIFORM}) == {first: first}
-    assert match_noise(noisy(first), {"mask": UNIFORM}) == {first: "mask"}
-    assert match_noise(noisy(), {}) == {}
-    assert match_noise(noisy("z", op="RandomStandardNormal"), {"z": NoiseSpec((), "normal")}) == {"z": "z"}
-
-
-@pytest.mark.parametrize(
-    "plan, drawn, message",
-    [
-        (noisy("a/drop"), {}, "the port draws none for 'a/drop'"),
-        (noisy(), {"drop": UNIFORM}, "the old graph draws none for 'drop'"),
-        (noisy("a/drop", "b/drop"), {"drop": UNIFORM}, "draws none for 'drop', or several"),
-        (noisy("a", op="RandomStandardNormal"), {"a": UNIFORM}, "'a' is RandomStandardNormal, and the port's 'a' is"),
-        (noisy("a", op="RandomGamma"), {"a": UNIFORM}, "'a' is RandomGamma, and a workload draws uniform and normal"),
-        (noisy("a", op="Multinomial"), {"a": UNIFORM}, "'a' is Multinomial, and the port's 'a' is uniform"),
-        (noisy("a", in_loop=True), {"a": UNIFORM}, "'a' is drawn in a loop, and the port's 'a' drawn once a step"),
-        (
-            noisy("a"),
-            {"a": NoiseSpec((), in_loop=True)},
-            "'a' is drawn once a step, and the port's 'a' drawn in a loop",
-        ),
-    ],
-)
-def test_noise_on_one_side_only_is_named(plan, drawn, message):
-    with pytest.raises(InputError) as error:
-        match_noise(plan, drawn)
-    assert message in str(error.value)
-
-
-def test_ops_that_draw_by_their_seeds_are_left_to_the_port():
-    plan = noisy("a")
-    plan.noise.append(Noise("s", "LogUniformCandidateSampler", "seeded", ["s0", "s1"]))
-    assert match_noise(plan, {"a": UNIFORM}) == {"a": "a"}
-    plan.noise[-1].how = "keyed"
-    with pytest.raises(InputError, match="'s' is LogUniformCandidateSampler"):
-        match_noise(plan, {"a": UNIFORM})
-
-
-def test_noise_of_all_towers_is_drawn_once_on_both_sides():
-    plan = noisy("own")
-    plan.common_noise = [Noise("all", "RandomUniform", "keyed", ["all"])]
-    common = UNIFORM._replace(is_common=True)
-    assert match_noise(plan, {"all": common, "own": UNIFORM}) == {"all": "all", "own": "own"}
-    with pytest.raises(InputError, match="'all' is drawn once for all towers, and the port's 'all' by each tower"):
-        match_noise(plan, {"all": UNIFORM, "own": UNIFORM})
-    with pytest.raises(InputError, match="'own' is drawn by each tower, and the port's 'own' once for all towers"):
-        match_noise(plan, {"all": common, "own": common})
