@@ -105,7 +105,7 @@ class TowerInput(abc.ABC):
 
 
 class FeedPerTower(TowerInput):
-    """A set of placeholders per tower (system 2, v1)."""
+    """A set of placeholders per tower."""
 
     def _build(self) -> list[Batch]:
         return [self._placeholders(self.job.per_replica_batch) for _ in range(self.job.replicas)]
@@ -116,7 +116,7 @@ class FeedPerTower(TowerInput):
 
 
 class Split(TowerInput):
-    """One set of placeholders, cut by `tf.split` (systems 1 and 2, v2)."""
+    """One set of placeholders, cut by `tf.split`."""
 
     def _build(self) -> list[Batch]:
         self._whole = self._placeholders(self.job.global_batch)
@@ -129,7 +129,7 @@ class Split(TowerInput):
 
 
 class Queue(TowerInput):
-    """A prefetch queue of capacity 2 x towers, filled by a queue runner; each tower dequeues (system 3)."""
+    """A prefetch queue of capacity 2 x towers, filled by a queue runner; each tower dequeues."""
 
     def _build(self) -> list[Batch]:
         types, shapes = self._types_and_shapes()
@@ -164,7 +164,7 @@ class Queue(TowerInput):
 
 
 class Dataset(TowerInput):
-    """A `tf.data` iterator, from which each tower takes the next batch: what may replace the queue (system 3)."""
+    """A `tf.data` iterator, from which each tower takes the next batch: what may replace the queue."""
 
     def _build(self) -> list[Batch]:
         self._first = 0

@@ -114,31 +114,33 @@ def match_variables(
     counted = {counter.name for counter in counters}
     copies = copies or {}
     old = {variable.name: variable for variable in plan.variables if variable.name not in counted}
-    problems: list[str] = []
     weights = {spec.name: spec.name for spec in specs if spec.trainable}
     statistics = {spec.name: spec.name for spec in specs if not spec.trainable}
-    shapes = {spec.name: spec.shape for spec in specs}
-    slots = _slots(plan, workload, [name for name in weights if name in old], copies)
-    averages = {}
-    if workload.moving_average is not None:
-        averages = {name: _average_of(plan, name) for name in weights if name in old}
-    for name, own in ((spec.name, old.get(spec.name)) for spec in specs):
-        if own is not None and tuple(own.shape) != tuple(shapes[name]):
-            problems.append(f"{name!r} is {list(own.shape)} in the old graph and {list(shapes[name])} in the port")
+    known_weights = [name for name in weights if name in old]
+    slots = _slots(plan, workload, known_weights, copies)
+    averages = {name: _average_of(plan, name) for name in known_weights if workload.moving_average is not None}
     found = {*weights, *statistics, *slots.values(), *averages.values()}
-    missing = [f"{spec.name!r}" for spec in specs if spec.name not in old]
-    missing += [f"{name!r}" for name, variable in {**slots, **averages}.items() if not variable]
     left = {name: value for name, value in (spare or {}).items() if name in old and name not in found}
     copied = {n: first for n, first in copies.items() if n not in found and first in {*found, *counted}}
-    known = {*found, *left, *copied}
-    extra = [_described(variable) for name, variable in old.items() if name not in known]
-    if missing:
-        problems.append(f"the old graph has no {listed(missing, SEVERAL)}")
-    if extra:
-        problems.append(f"the port has no {listed(extra, SEVERAL)}")
+    missing = [f"{spec.name!r}" for spec in specs if spec.name not in old]
+    missing += [f"{name!r}" for name, variable in {**slots, **averages}.items() if not variable]
+    accounted = {*found, *left, *copied}
+    extra = [_described(variable) for name, variable in old.items() if name not in accounted]
+    problems = _shape_differences(old, specs)
+    problems += [f"the old graph has no {listed(missing, SEVERAL)}"] if missing else []
+    problems += [f"the port has no {listed(extra, SEVERAL)}"] if extra else []
     if problems:
         raise InputError(f"--against: variables of {workload.name!r} and the old graph differ: " + "; ".join(problems))
     return VariableNames(weights, slots, statistics, averages, tuple(counters), left, copied)
+
+
+def _shape_differences(old: Mapping[str, Variable], specs: Sequence[VariableSpec]) -> list[str]:
+    """Clauses on the port's variables that have another shape in the old graph, {name: variable}."""
+    return [
+        f"{spec.name!r} is {list(old[spec.name].shape)} in the old graph and {list(spec.shape)} in the port"
+        for spec in specs
+        if spec.name in old and tuple(old[spec.name].shape) != tuple(spec.shape)
+    ]
 
 
 def _slots(plan: Plan, workload: Workload, weights: Sequence[str], copies: Mapping[str, str]) -> dict[str, str]:

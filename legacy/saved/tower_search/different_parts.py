@@ -89,13 +89,8 @@ def _readers(graph: Graph, towers: Towers, weight: str, updates: Collection[str]
             if not towers.masks.get(user, 0):
                 todo += [user] if not _is_penalty(graph, user) else []
             else:
-                found.add((_tower(towers, user), user))
+                found.add((towers.labelled_tower_of(user), user))
     return found
-
-
-def _tower(towers: Towers, name: str) -> Optional[int]:
-    """The tower that computes a node, by its label where it depends on several."""
-    return towers.labels.get(name) if towers.is_shared(name) else towers.tower_of(name)
 
 
 def _is_penalty(graph: Graph, name: str) -> bool:
@@ -163,7 +158,7 @@ def _derivatives_alone(graph: Graph, towers: Towers, readers: Readers) -> str:
     writers = written_variables(graph)
     for root, targets in differentiations(graph, graph.nodes).items():
         before = _without_derivatives(graph, targets)
-        derived = {_tower(towers, name) for name in before if gradient_names.is_gradient_op(name)}
+        derived = {towers.labelled_tower_of(name) for name in before if gradient_names.is_gradient_op(name)}
         if derived - {None}:
             trained = {writers[name] for name in graph.descendants([root], controls=False) if name in writers}
             found = set().union(*[readers[name] for name in trained & readers.keys()])

@@ -34,7 +34,7 @@ def are_joint_paths(graph: Graph, imported: ImportedGraph, towers: Towers, targe
     Returns:
       The answer.
     """
-    own = {_owner(towers, target) for target in targets} - {None}
+    own = {towers.labelled_tower_of(target) for target in targets} - {None}
     if not targets or len(own) > 1 or not _exchange(graph, towers):
         return False
     between = list(_between(graph, towers, targets, own))
@@ -43,16 +43,11 @@ def are_joint_paths(graph: Graph, imported: ImportedGraph, towers: Towers, targe
     return not _have_parts_of_a_batch(graph, towers)
 
 
-def _owner(towers: Towers, name: str) -> int | None:
-    """The tower that computes a node, by its label where it depends on several."""
-    return towers.labels.get(name) if towers.is_shared(name) else towers.tower_of(name)
-
-
 def _exchange(graph: Graph, towers: Towers) -> bool:
     """Returns whether several towers compute forward with what others compute."""
     names = [name for name, mask in towers.masks.items() if mask and not gradient_names.is_gradient_op(name)]
     forward = graph.order(names)
-    own = {name: 1 << tower for name in forward for tower in [_owner(towers, name)] if tower is not None}
+    own = {name: 1 << tower for name in forward for tower in [towers.labelled_tower_of(name)] if tower is not None}
     arriving = graph.flow(forward, own, controls=False)
     return len({tower for name, tower in own.items() if arriving[name] & ~tower}) > 1
 
@@ -72,7 +67,7 @@ def _between(graph: Graph, towers: Towers, targets: Collection[str], own: Collec
         name = todo.pop()
         yield name
         before = {tensor.node for tensor in graph.inputs(name) if towers.masks.get(tensor.node, 0)} - seen
-        before = {one for one in before if _owner(towers, one) in passed}
+        before = {one for one in before if towers.labelled_tower_of(one) in passed}
         seen |= before
         todo += before
 
@@ -82,7 +77,7 @@ def _joins_rows(graph: Graph, imported: ImportedGraph, towers: Towers, name: str
 
     Rows of all towers below each other are those of a whole batch, and single numbers are losses.
     """
-    taken = {tensor: _owner(towers, tensor.node) for tensor in graph.inputs(name)}
+    taken = {tensor: towers.labelled_tower_of(tensor.node) for tensor in graph.inputs(name)}
     if len(set(taken.values()) - {None}) < 2 or graph.type(name) == "Pack":
         return False
     join = join_of(graph, name)

@@ -51,6 +51,10 @@ class Towers:
         """Returns the only tower that a node depends on, or None."""
         return only_tower_of(self.masks.get(name, 0))
 
+    def labelled_tower_of(self, name: str) -> int | None:
+        """Returns the tower that computes a node: by its label where it depends on several; None for none."""
+        return self.labels.get(name) if self.is_shared(name) else self.tower_of(name)
+
     def leaks(self, graph: Graph) -> Iterator[Leak]:
         """Yields the first tensors that the forward pass of a tower takes from another one."""
         for name, tower in self.labels.items():
