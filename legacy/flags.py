@@ -23,7 +23,7 @@ flags.DEFINE_enum(
     UPDATES,
     "sync: one update from all towers' gradients; async: each tower applies its own at once.",
 )
-flags.DEFINE_boolean("pin_towers_to_cpu", False, "System 1's fault: tf.device('/cpu:0') inside the tower loop.")
+flags.DEFINE_boolean("pin_towers_to_cpu", False, "A fault of old programs: tf.device('/cpu:0') inside the tower loop.")
 flags.DEFINE_boolean(
     "pin_backward", True, "With --pin_towers_to_cpu: backward passes are on the CPU too; else on the towers' devices."
 )

@@ -39,7 +39,7 @@ def dense(
       x: [batch, features].
       units: features of the result.
       weights, biases: initializers.
-      bias_shape: `(units,)` unless given; `()` is system 2's scalar bias.
+      bias_shape: `(units,)` unless given; `()` is one scalar bias for all units.
       decay: rate of L2 weight decay on `weights`.
 
     Returns:

@@ -56,7 +56,7 @@ class ExponentialDecay(Schedule):
 
 @dataclasses.dataclass(frozen=True)
 class EpochDecay(Schedule):
-    """`ExponentialDecay` every `epochs` epochs; a step counts the examples of *all* towers (system 3)."""
+    """`ExponentialDecay` every `epochs` epochs; a step counts the examples of *all* towers."""
 
     rate: float
     epochs: float

@@ -22,7 +22,7 @@ class LegacyOptions:
         filled by a queue runner), "dataset" (a `tf.data` iterator), "resident" (variables on the towers).
       variables: on the "cpu", or on the first "tower"'s device.
       average: combine gradients by "stack" and `reduce_mean`, by "add_n" and a division, or by "add_n_reciprocal".
-      pin_towers_to_cpu: system 1's fault: `tf.device('/cpu:0')` inside the tower loop.
+      pin_towers_to_cpu: a fault of old programs: `tf.device('/cpu:0')` inside the tower loop.
       pin_backward: whether that device is still open where the gradients are computed; else a pinned tower's backward
         pass runs on the tower's device.
       updates: "sync" (one update from all towers' gradients), or "async" (each tower applies its own, in a thread

@@ -1,4 +1,4 @@
-"""System 4 as a Keras model in a loop of one's own: keras.losses divided by N, SGD momentum, BatchNormalization."""
+"""`resnet18` as a Keras model in a loop of one's own: keras.losses divided by N, SGD momentum, BatchNormalization."""
 
 from __future__ import annotations
 

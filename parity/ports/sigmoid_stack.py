@@ -1,4 +1,4 @@
-"""System 1 as a Keras model with `model.fit`: Adam with Keras's own epsilon."""
+"""`sigmoid_stack` as a Keras model with `model.fit`: Adam with Keras's own epsilon."""
 
 from __future__ import annotations
 

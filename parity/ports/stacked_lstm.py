@@ -1,4 +1,4 @@
-"""System 5 as a Keras model with `model.fit`: RMSprop, `global_clipnorm`, Dropout, all as Keras 3 has them."""
+"""`stacked_lstm` as a Keras model with `model.fit`: RMSprop, `global_clipnorm`, Dropout, all as Keras 3 has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""System 3's input distortions on a numpy batch: crop, flip, brightness, contrast, standardise.
+"""The input distortions of 1.x's CIFAR-10 trainer on a numpy batch: crop, flip, brightness, contrast, standardise.
 
 Pure functions of (images, generator): the generator is keyed by seed and step, so both sides see the same
 pixels, and so does a run that starts in the middle.

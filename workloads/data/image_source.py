@@ -1,4 +1,4 @@
-"""Batches of real images: shuffled anew in each epoch, distorted as system 3 does."""
+"""Batches of real images: shuffled anew in each epoch, distorted as by 1.x's CIFAR-10 trainer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""System 3: the CIFAR-10 tower trainer: two convolutions, weight decay, staircase decay, averaged weights."""
+"""The CIFAR-10 tower trainer: two convolutions, weight decay, staircase decay, averaged weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""System 2: a fully connected regression, the smallest complete example of data parallelism."""
+"""A fully connected regression, the smallest complete example of data parallelism."""
 
 from __future__ import annotations
 

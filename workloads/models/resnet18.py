@@ -1,4 +1,4 @@
-"""System 4: an 18-layer residual network on 32x32 images; "how do I get the best throughput from 4 GPUs?"."""
+"""An 18-layer residual network on 32x32 images; "how do I get the best throughput from 4 GPUs?"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""System 1: six sigmoid layers over [batch, dim, dim], no labels; "why is my tower version five times slower?"."""
+"""Six sigmoid layers over [batch, dim, dim], no labels; "why is my tower version five times slower?"."""
 
 from __future__ import annotations
 

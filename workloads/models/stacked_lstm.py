@@ -1,4 +1,4 @@
-"""System 5: a stack of LSTM layers, data parallel or a stage a layer; the write-up gives the stack and no figures."""
+"""A stack of LSTM layers, data parallel or a stage a layer; the write-up gives the stack and no figures."""
 
 from __future__ import annotations
 

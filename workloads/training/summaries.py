@@ -1,4 +1,4 @@
-"""Summaries of training for TensorBoard, under system 3's names without a tower in them."""
+"""Summaries of training for TensorBoard, under the names of 1.x's CIFAR-10 trainer without a tower in them."""
 
 from __future__ import annotations
 

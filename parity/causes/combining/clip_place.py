@@ -95,7 +95,7 @@ class _SharesClipped(injection.ScaledStep):
 
 
 def _with_clip_in_distinct_directions(where: str) -> Callable[[Workload], Workload | None]:
-    """Returns an `adapt` without system 1, whose towers' gradients are parallel: places cannot be told apart there."""
+    """Returns an `adapt` that leaves out workloads whose towers' gradients are parallel: there, places look alike."""
     adapt = injection.with_clip(where)
     return lambda workload: None if workload.parallel_gradients else adapt(workload)
 

@@ -187,7 +187,7 @@ def _plant_rows(finding: Finding, setup: Setup) -> injection.Change | None:
 
 
 def _with_embedding(workload: Workload) -> Workload | None:
-    """Returns `EmbeddingBag`, the one workload with a table, in the place of system 2."""
+    """Returns `EmbeddingBag`, the one workload with a table, in the place of `regression`."""
     return EmbeddingBag() if workload.name == "regression" else None
 
 

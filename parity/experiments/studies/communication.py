@@ -1,4 +1,4 @@
-"""System 2's question: where does communication begin to dominate, so that one card is best?
+"""The question of `regression`: where does communication begin to dominate, so that one card is best?
 
 All alternatives take the same global batch on the same cores. The time that several towers take longer than one is
 their overhead: copies, combining, and more ops to launch. On n devices of their own, each with 1/n of the arithmetic,

@@ -1,4 +1,4 @@
-"""Systems 3 and 4: what does input cost, real against made-up, and how far is each way from the step's own speed?
+"""`cifar_cnn` and `resnet18`: what does real input cost, what made-up, and how far is each from the step's own speed?
 
 The step's own speed is that with a batch that stays on the devices. Made-up batches are drawn anew at every step; real
 ones are images that are shuffled, cropped and, where the workload asks for it, distorted. Both are made in Python.

@@ -1,4 +1,4 @@
-"""System 4's question, and the CIFAR-10 trainer's: are the towers of one `for` loop run one after the other?
+"""The question of `resnet18` and `cifar_cnn`: are the towers of one `for` loop run one after the other?
 
 Single steps run under the profiler, which says when each kernel ran and on which device. The overlap is the share of a
 step during which two or more towers, or replicas, run kernels of their own.

@@ -1,4 +1,4 @@
-"""System 1's question: why is the tower version five times slower, and what is gained by mending it?
+"""The question of `sigmoid_stack`: why is the tower version five times slower, and what is gained by mending it?
 
 The placements of its program, side by side: one device; towers that `tf.device('/cpu:0')` inside the loop pins to the
 host, whole or in their forward passes; towers repaired. The host is a device of its own, so that a trace shows what

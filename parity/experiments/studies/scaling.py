@@ -1,4 +1,4 @@
-"""System 4's question: how does throughput grow from one to four devices, and what raises it?
+"""The question of `resnet18`: how does throughput grow from one to four devices, and what raises it?
 
 Each replica keeps its batch (weak scaling), so that n devices of their own would at best reach n times the examples a
 second. On one CPU the same cores do all the work: the speed that is lost from one replica to several is

@@ -1,4 +1,4 @@
-"""System 5's question: do N replicas that each push their step overshoot, or is the noise harmless or even useful?
+"""The question of `stacked_lstm`: do replicas that each push their step overshoot, or is the noise harmless, or useful?
 
 Every run sees the same examples in the same order. Synchronous runs make one update of a global batch, by the mean of
 the replicas' gradients; asynchronous ones make one update of each replica's gradient, `staleness` updates late (see

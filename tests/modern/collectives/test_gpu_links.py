@@ -66,7 +66,7 @@ ALL = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
         (Nvml(1, []), [(0,)], "auto", "fewer than two GPUs"),
         (Nvml(4, ALL, ALL), [(0, 1, 2, 3)], "nccl", "over NVLink"),
         (Nvml(4, ALL), [(0, 1, 2, 3)], "nccl", "over PCIe"),
-        # System 5's machine: 0 and 2 "cannot enable peer access".
+        # A machine whose log is in a write-up: 0 and 2 "cannot enable peer access".
         (Nvml(4, [(0, 1), (2, 3)], ancestor=50), [(0, 1), (2, 3)], "hierarchical_copy", "{0, 1} and {2, 3} reach"),
         (Nvml(3, [(0, 1)]), [(0, 1), (2,)], "nccl", "an odd number"),
         (Nvml(2, []), [(0,), (1,)], "one_device", "no GPU reaches another"),
