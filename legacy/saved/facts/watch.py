@@ -28,7 +28,7 @@ from legacy.saved.facts.variable_updates import VariableUpdate
 from legacy.saved.graph import op_types
 from legacy.saved.tower_search.input_parts import is_indexed
 from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on
-from legacy.saved.tower_search.takers import taker_alone
+from legacy.saved.tower_search.towers import taker_alone
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.made_up_data import part_of_whole
 from workloads.lifted.plan import Phase

@@ -24,7 +24,7 @@ from legacy.saved.hazards.basics.squares import adds_deviations
 from legacy.saved.tower_search.input_parts import is_indexed, split_dimension
 from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on
 from legacy.saved.tower_search.tables import is_table
-from legacy.saved.tower_search.takers import taker_alone
+from legacy.saved.tower_search.towers import taker_alone
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.plan import Combine, Input
 from workloads.lifted.tensors.gradient_names import is_gradient_op

@@ -52,6 +52,10 @@ _BOUNDED = {
     "GatherV2": (1, 0),
 }
 
+#: Of `CTCLoss`, {position of an input: (dimension of the logits [time, batch, classes], what is added for its bound)}:
+#: labels stay below the last class, which is the blank, and lengths reach the number of times.
+_OF_CTC = {2: (-1, -1), 3: (0, 1)}
+
 #: Ops that tell different numbers of classes apart, and how many classes made-up ones are of.
 _COUNTS, CLASSES = ("Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2"), 2
 
@@ -177,30 +181,40 @@ def _uses(
 def _bound(graph: Graph, imported: ImportedGraph, user: str, position: int) -> int | None:
     """Returns the bound that one use sets on its input number `position`; None or 0 if it sets none."""
     op_type, inputs = graph.type(user), graph.inputs(user)
-    if (op_type, position) == ("ResourceGather", 1):
-        return _variable_rows(graph, inputs[0].node)
-    if (op_type, position) == ("SparseTensorDenseMatMul", 0) and not graph.nodes[user].attr["adjoint_a"].b:
-        return (imported.shape(*inputs[3]) or (None,))[1 if graph.nodes[user].attr["adjoint_b"].b else 0]
     if op_type in _COMPARISONS and user in graph.frames():
         return _most_iterations(graph, imported, user)
-    if (op_type, position) == ("CTCLoss", 2):
-        classes = (imported.shape(*inputs[0]) or (None,))[-1]
-        return None if classes is None else classes - 1  # the last one is the blank
-    if (op_type, position) == ("CTCLoss", 3):
-        steps = (imported.shape(*inputs[0]) or (None,))[0]
-        return None if steps is None else steps + 1
+    if (op_type, position) == ("ResourceGather", 1):
+        return _variable_rows(graph, inputs[0].node)
+    if (op_type, position) == ("SparseTensorDenseMatMul", 0):
+        return _columns_of_sparse(graph, imported, user)
     if (op_type, position) == ("OneHot", 0):
         depth = imported.constant(*inputs[1])
         return None if depth is None else int(depth)
+    if op_type == "CTCLoss" and position in _OF_CTC:
+        dimension, more = _OF_CTC[position]
+        size = _size(imported, inputs[0], dimension)
+        return None if size is None else size + more
     if (op_type, position) == ("ReverseSequence", 1):
-        dimension = graph.nodes[user].attr["seq_dim"].i
-    elif op_type in _BOUNDED and position == _BOUNDED[op_type][0]:
+        return _size(imported, inputs[0], graph.nodes[user].attr["seq_dim"].i)
+    if op_type in _BOUNDED and position == _BOUNDED[op_type][0]:
         dimension = _BOUNDED[op_type][1]
-    else:
+        size = _size(imported, inputs[0], dimension)
+        return _kept_size(graph, imported, inputs[0].node) if size is None and dimension == -1 else size
+    return None
+
+
+def _size(imported: ImportedGraph, tensor: TensorId, dimension: int) -> int | None:
+    """The size of one dimension of a tensor; None if it is not known."""
+    shape = imported.shape(*tensor)
+    return shape[dimension] if shape else None
+
+
+def _columns_of_sparse(graph: Graph, imported: ImportedGraph, product: str) -> int | None:
+    """The number of columns of a sparse matrix that is multiplied by a dense one, whose rows are as many."""
+    attributes = graph.nodes[product].attr
+    if attributes["adjoint_a"].b:
         return None
-    shape = imported.shape(*inputs[0])
-    size = shape[dimension] if shape else None
-    return _kept_size(graph, imported, inputs[0].node) if size is None and dimension == -1 else size
+    return _size(imported, graph.inputs(product)[3], 1 if attributes["adjoint_b"].b else 0)
 
 
 def _kept_size(graph: Graph, imported: ImportedGraph, name: str) -> int | None:

@@ -11,7 +11,11 @@ from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.batch_slices import DATA, batch_slices
 from legacy.saved.tower_search.exchanging_layers import layers_behind_exchanges
 from legacy.saved.tower_search.labelling.labellings import Labelling
-from legacy.saved.tower_search.takers import takers_of_kept_examples
+from legacy.saved.tower_search.nodes_without_data import (
+    gradients_without_data,
+    numbers_of_rows,
+    takers_of_kept_examples,
+)
 from legacy.saved.tower_search.towers import Towers, owners
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
@@ -76,33 +80,57 @@ class TowerFlow:
         labels, count = self._handed_over(labelling.labels), len(set(labelling.labels.values()))
         slices: set[str] = set()
         self._behind = set()
-        masks, together = self._masks(labels, slices), {}
-        if count > 1:
-            self._behind, joining = layers_behind_exchanges(
-                self._graph, masks, labels, self._weights, self._before_targets
-            )
-            for name in [own for forward in joining for own in (forward, *self._backward.get(forward, []))]:
-                labels.pop(name, None)
-            masks = self._masks(labels, slices) if self._behind else masks
-        if count > 1 and self._minimizes_one_loss(masks):
+        if count == 1:
+            masks = self._masks(labels, slices)
+            if self._have_no_data(masks):
+                masks = self._masks(labels, slices, self._computed(labels))
+            return Towers(count, labelling.found_by, masks, labels, slices)
+        masks = self._behind_exchanges(labels, slices)
+        together: dict[str, int] = {}
+        if self._minimizes_one_loss(masks):
             together = dict.fromkeys(self._sums_of_all(masks, labels), (2 << count) - 2)
             masks = self._masks(labels, slices, (), together)
-        while count > 1:
+        while True:
             if not self._adopt(masks, labels):
                 found = batch_slices(self._graph, self._imported, masks, labels, slices, self._model)
                 if not found:
                     break
                 slices |= found
             masks = self._masks(labels, slices, (), together)
-        without_data = [name for name, _ in self.update_inputs if not masks.get(name, 0) & DATA]
-        if len(without_data) == len(self.update_inputs):  # the data are constants, or kept in variables
-            masks = self._masks(labels, slices, {name for name in labels if self._graph.inputs(name)}, together)
-        elif count > 1:
-            positions = self._positions(masks, labels)
-            without = self._gradients_without_data(without_data, masks, labels) if without_data else set()
-            more = positions | without | takers_of_kept_examples(self._graph, self._imported, labels, self._weights)
-            masks = self._masks(labels, slices, more, together) if more else masks
+        as_data = self._computed(labels) if self._have_no_data(masks) else self._as_data(masks, labels)
+        masks = self._masks(labels, slices, as_data, together) if as_data else masks
         return Towers(count, labelling.found_by, masks, labels, slices)
+
+    def _behind_exchanges(self, labels: dict[str, int], slices: Collection[str]) -> dict[str, int]:
+        """Returns the masks after a tower's layers behind what all towers exchange are counted to that tower.
+
+        Args:
+          labels: {node: tower number}; what joins the towers' tensors loses its label.
+          slices: see `_masks`.
+
+        Returns:
+          {node: bit set}.
+        """
+        masks = self._masks(labels, slices)
+        self._behind, joining = layers_behind_exchanges(self._graph, masks, labels, self._weights, self._before_targets)
+        for name in [own for forward in joining for own in (forward, *self._backward.get(forward, []))]:
+            labels.pop(name, None)
+        return self._masks(labels, slices) if self._behind else masks
+
+    def _have_no_data(self, masks: Mapping[str, int]) -> bool:
+        """Returns whether data flow to no update, as where they are constants, or kept in variables."""
+        return not any(masks.get(name, 0) & DATA for name, _ in self.update_inputs)
+
+    def _computed(self, labels: Mapping[str, int]) -> set[str]:
+        """Returns the towers' nodes that have inputs: all of them count as data where there are no other data."""
+        return {name for name in labels if self._graph.inputs(name)}
+
+    def _as_data(self, masks: Mapping[str, int], labels: Mapping[str, int]) -> set[str]:
+        """Returns the towers' nodes that count as data though no data flow to them; see `nodes_without_data`."""
+        without_data = [name for name, _ in self.update_inputs if not masks.get(name, 0) & DATA]
+        found = gradients_without_data(self._graph, without_data, masks, labels)
+        found |= numbers_of_rows(self._graph, masks, labels, self._model)
+        return found | takers_of_kept_examples(self._graph, self._imported, labels, self._weights)
 
     def _handed_over(self, given: Mapping[str, int]) -> dict[str, int]:
         """Labels what one tower prepares for another one alone as the other's, as where the first cuts all batches.
@@ -214,46 +242,6 @@ class TowerFlow:
                     return None
                 found = tower
         return found
-
-    def _gradients_without_data(
-        self, inputs: Collection[str], masks: Mapping[str, int], labels: Mapping[str, int]
-    ) -> set[str]:
-        """Returns the towers' gradient ops from which gradients without data are made.
-
-        Such a gradient is that of a bias behind which a model is linear, as in the critic of a GAN: it depends on other
-        weights, or on nothing, and yet each tower computes its part.
-
-        Args:
-          inputs: nodes that give update rules what no data flow to.
-          masks: see `Towers`.
-          labels: {node: tower number}.
-
-        Returns:
-          The nodes; none if not every tower has some.
-        """
-        before = self._graph.ancestors(inputs, controls=False)
-        found = {n for n in before if n in labels and gradient_names.is_gradient_op(n) and not masks.get(n, 0)}
-        return found if {labels[name] for name in found} == set(labels.values()) else set()
-
-    def _positions(self, masks: Mapping[str, int], labels: Mapping[str, int]) -> set[str]:
-        """Returns the towers' nodes that number the rows of a weight to look up without any data, as positions do.
-
-        They follow from the length of a tower's sequences, or are constants. The gradient is of rows by these numbers,
-        which each tower has besides the rows.
-
-        Args:
-          masks: see `Towers`.
-          labels: {node: tower number}.
-
-        Returns:
-          The nodes; none if not every tower has some.
-        """
-        lookups = [
-            n for n in self._order if n in labels and n in self._model and self._graph.type(n) in op_types.LOOKUPS
-        ]
-        rows = [self._graph.inputs(name)[1].node for name in lookups]
-        found = {name for name in rows if name in labels and not masks.get(name, 0)}
-        return found if {labels[name] for name in found} == set(labels.values()) else set()
 
     def _sources(self) -> set[str]:
         """Returns the nodes that bring in data or random numbers."""

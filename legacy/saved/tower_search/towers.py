@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from legacy.saved.tower_search.batch_slices import DATA
-from workloads.lifted.graph import Graph, TensorId
+from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
+from workloads.lifted.plan import Input
 from workloads.lifted.tensors import gradient_names
 
 
@@ -84,3 +85,27 @@ def owners(masks: Mapping[str, int]) -> dict[str, int]:
     """Returns {node: tower} of the nodes that depend on one tower only, from their masks; see `Towers`."""
     found = {name: only_tower_of(mask) for name, mask in masks.items()}
     return {name: tower for name, tower in found.items() if tower is not None}
+
+
+def taker_alone(graph: Graph, towers: Towers, entry: Input) -> int | None:
+    """Returns the only tower that uses an input; what others differentiate of that tower's results is no use of theirs.
+
+    Args:
+      graph: the subgraph that a step runs.
+      towers: its towers.
+      entry: an input of one array.
+
+    Returns:
+      The tower; None where several do, none does, or each has an array of its own.
+    """
+    tensors = set(entry.tensors)
+    if len(tensors) != 1:
+        return None
+    tensor = parse_tensor_name(tensors.pop())
+    owned = {name for name, mask in towers.masks.items() if mask >> 1}
+    users = {use.node for use in graph.users(tensor.node) if use.output == tensor.output}
+    users = {name for name in users if not gradient_names.is_gradient_op(name)} or users
+    found = 0
+    for name in users | graph.descendants(users - owned, controls=False, stop=owned):
+        found |= towers.masks.get(name, 0)
+    return only_tower_of(found)

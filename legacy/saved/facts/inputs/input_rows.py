@@ -9,7 +9,7 @@ from legacy.saved.facts.basics.rows import Row
 from legacy.saved.graph import op_types
 from legacy.saved.tower_search.batch_slices import SLICES
 from legacy.saved.tower_search.settings import gives_sizes_alone, is_of_arrays
-from legacy.saved.tower_search.takers import taker_alone
+from legacy.saved.tower_search.towers import taker_alone
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Input
 from workloads.support.wording import SEVERAL, listed
