@@ -1,9 +1,9 @@
 """The first op of a port's forward pass that the old graph does not have, found by values and not by names.
 
 Both forward passes are computed from the same weights, batch and random numbers. A tensor of the port has a
-counterpart if some tensor of the tower holds the same numbers. Of the ops that lead to the port's loss and whose result
-has no counterpart, the first whose inputs all have one is where the programs diverge. The line of source code that made
-it names the function.
+counterpart if some tensor of the tower holds the same numbers. The programs diverge at the first op that leads to the
+port's loss, has a counterpart for every input, and none for its result. It is reported with the line of the port's
+source code that made it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ CLOSE = 1e-5
 
 #: Op types that pass on what they get.
 _PASSES = ("Identity", "Reshape", "Squeeze", "ExpandDims", "StopGradient")
-
 
 #: Ops that read the shape alone of what they get.
 _SHAPES = ("Shape", "ShapeN", "Size", "Rank")
@@ -101,10 +100,10 @@ def find_forward_difference(
     for op in port.ops:
         if op.name in unknown and not any(made_by[name].name in unknown for name in op.inputs if name in made_by):
             return _described(op, port, found, graph, members)
-    ends = found.get(port.loss, "")
-    if old_loss and ends and _goes_on(ends, old_loss, old):
-        instead = _named_users([ends], graph, members)
-        return ForwardDifference(made_by[port.loss].name, ENDS, made_by[port.loss].place, (ends,), tuple(instead))
+    counterpart = found.get(port.loss, "")
+    if old_loss and counterpart and _is_another_number(counterpart, old_loss, old):
+        instead, op = _named_users([counterpart], graph, members), made_by[port.loss]
+        return ForwardDifference(op.name, ENDS, op.place, (counterpart,), tuple(instead))
     return None
 
 
@@ -118,8 +117,8 @@ def _computed_from(port: ForwardPass, known: Collection[str]) -> set[str]:
     return ops
 
 
-def _goes_on(tensor: str, loss: str, old: Arrays) -> bool:
-    """Whether the old graph computes another loss from a tensor: not one that has its number."""
+def _is_another_number(tensor: str, loss: str, old: Arrays) -> bool:
+    """Whether the old graph's loss is neither a tensor nor of its value, so that the graph computes on from there."""
     return tensor != loss and loss in old and not np.array_equal(np.ravel(old[tensor]), np.ravel(old[loss]))
 
 
@@ -205,14 +204,15 @@ def matching_tensors(port: Arrays, old: Arrays, close: float = 0.0) -> dict[str,
         by_size[np.size(value)].append(name)
     found = {}
     for name, value in port.items():
-        if _tells(value):
+        if _is_distinctive(value):
             match = _nearest(np.ravel(value), by_size[np.size(value)], old, close)
             if match:
                 found[name] = match
     return found
 
 
-def _tells(value: np.ndarray) -> bool:
+def _is_distinctive(value: np.ndarray) -> bool:
+    """Whether a tensor is recognised by its values: they differ, or the only one is neither zero nor one."""
     flat = np.ravel(value)
     return bool(flat.size) and (float(flat[0]) not in (0.0, 1.0) if flat.size == 1 else bool(np.any(flat != flat[0])))
 

@@ -1,7 +1,8 @@
-"""Steps that both sides of a lift take with another bound, such as the limit of a clipping that no gradient reaches.
+"""Steps that both sides take with another bound, such as the limit of a clipping that no gradient reaches.
 
-Behind a bound that is never reached, or always, constants change no step, from whatever state. Both sides then take a
-step with another bound, each made anew from a lift with that constant, which shows what is behind it.
+While a bound is never reached, or reached in every step, constants that act in the other case change nothing, whatever
+the state. A comparison would not see them wrong. So both sides are made anew with another value of the bound, and take
+one step each.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from workloads.program import State, StepRecord
 from workloads.support.errors import OpFailed
 from workloads.variable_spec import VariableSpec
 
-#: The most values of bounds, and multiples of each, that are tried while a mutant of a constant has not been seen. A
-#: lower bound below all gradients acts where its sign is the other one.
+#: At most so many bounds of different values are changed.
 MOST_BOUNDS = 8
+#: What a bound is multiplied by, in turn, until all mutants of constants have been seen. The last one is for a lower
+#: bound below zero, which gradients reach once it is above zero.
 FACTORS = (1 / 8, 8.0, 1 / 512, 512.0, 2.0**-24, 2.0**24, -1.0)
 
 
@@ -38,7 +40,7 @@ def visit_bounds(setup: Setup, coverage: Measurement, verification: Verification
     """Compares one step of both sides with each other bound that shows a mutant which was not seen.
 
     Args:
-      setup: of a lift, whose both sides have been compared bit by bit.
+      setup: of a lift; both sides have been compared bit by bit.
       coverage: of that comparison; the steps are added to it.
       verification: of that comparison; the steps are added to its visits.
     """
@@ -79,10 +81,10 @@ def _bounds(index: ConstantIndex) -> list[GraphConstant]:
 
 
 def visit_clip(setup: Setup, specs: Sequence[VariableSpec], coverage: Measurement, verification: Verification) -> None:
-    """Compares one step of a workload and an old graph that both clip at another limit, where the own one never acts.
+    """Compares one step of a workload and an old graph at another limit of clipping, if no step has shown clipping yet.
 
-    The old graph's limit is sought among its constants. Where both sides then differ, it may have been another one, so
-    that nothing is said.
+    The old graph's limit is sought among its constants, by its value. If the two sides differ at another limit, the
+    constant that was found may be no limit, so that the step proves nothing and is left out.
 
     Args:
       setup: of the workload and the old graph, which have been compared bit by bit.
@@ -94,7 +96,7 @@ def visit_clip(setup: Setup, specs: Sequence[VariableSpec], coverage: Measuremen
     if setup.with_clip is None or clip is None or last is None:
         return
     for factor in [factor for factor in FACTORS if factor > 0]:
-        outcomes = _of_clipping(coverage)
+        outcomes = _clipping_outcomes(coverage)
         changed = setup.with_clip(clip.limit * factor) if any(o.is_missing for o in outcomes) else None
         if changed is None:
             return
@@ -105,16 +107,16 @@ def visit_clip(setup: Setup, specs: Sequence[VariableSpec], coverage: Measuremen
             own = stack.enter_context(measurement(changed, specs, extent))
             for program in (left, right):
                 program.load(last)
-            found = verify(left, right, changed.job, 1, observers=Observers(_Shown(own, visit)))
-            shown = [(o, there) for o, there in zip(outcomes, _of_clipping(own)) if o.is_missing and there.seen]
+            found = verify(left, right, changed.job, 1, observers=Observers(_OneVisit(own, visit)))
+            shown = [(o, there) for o, there in zip(outcomes, _clipping_outcomes(own)) if o.is_missing and there.seen]
         if found.passed and shown:
             verification.visits.append(visit.name)
             for outcome, there in shown:
                 outcome.seen, outcome.place, outcome.stage = True, visit.name, there.stage
 
 
-def _of_clipping(coverage: Measurement) -> list[MutantOutcome]:
-    """Returns what became of the mutants of the clipping; the order is the same at another limit."""
+def _clipping_outcomes(coverage: Measurement) -> list[MutantOutcome]:
+    """Returns the outcomes of the mutants of the clipping, in the same order at any limit."""
     return [outcome for outcome in coverage.outcomes if outcome.mutant.choice is Choice.CLIP]
 
 
@@ -142,15 +144,15 @@ def _compare(
     with bounded.legacy_program() as left, bounded.modern_program() as right:
         for program in (left, right):
             program.load(visit.state)
-        found = verify(left, right, bounded.job, 1, observers=Observers(_Shown(coverage, visit)))
+        found = verify(left, right, bounded.job, 1, observers=Observers(_OneVisit(coverage, visit)))
     verification.visits.append(visit.name)
     if not found.passed:
         verification.add_failures([found.first] if found.first is not None else [])
         verification.passed, verification.failed_visit = False, visit
 
 
-class _Shown(Tour):
-    """Shows the step of a comparison to a measurement, as a visit."""
+class _OneVisit(Tour):
+    """Passes the only step of a comparison on to a measurement, as a visit."""
 
     def __init__(self, coverage: Measurement, visit: Visit) -> None:
         self._coverage, self._visit = coverage, visit

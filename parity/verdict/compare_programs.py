@@ -22,7 +22,7 @@ from parity.reports.stage_states import stage_states
 from parity.verdict.bound_visits import visit_bounds, visit_clip
 from parity.verdict.measurement_plan import CoveragePlan, measurement
 from parity.verdict.near_batches import with_near_batches
-from parity.verdict.period import steps_of_period
+from parity.verdict.period import too_few_steps
 from workloads.program import Program
 from workloads.progress.progress import Progress
 from workloads.records.reader import Recording
@@ -199,7 +199,7 @@ def _not_shown(verification: Verification, coverage: Measurement, setup: Setup, 
     """
     reasons = [] if verification.partial else coverage.reasons()
     if reasons and asked_steps is not None:
-        reasons = [*filter(None, [steps_of_period(setup.job.workload, asked_steps)]), *reasons]
+        reasons = [*filter(None, [too_few_steps(setup.job.workload, asked_steps)]), *reasons]
     if not setup.job.workload.has_examples:
         reasons.append(NO_EXAMPLES)
     if setup.modern.taps and stages.ACTIVATIONS not in verification.stages and not verification.mismatched:

@@ -14,15 +14,15 @@ def runs_of_period(workload: Workload) -> int:
     return len(as_steps(workload).train_ops()) if workload.has_own_step else 1
 
 
-def steps_of_period(workload: Workload, steps: int) -> str:
-    """Returns a sentence that names the steps of a whole period, or "" where a comparison takes as many.
+def too_few_steps(workload: Workload, steps: int) -> str:
+    """Returns the reason why a comparison has too few steps to run each train op once, or "" if it has enough.
 
     Args:
       workload: that is compared.
       steps: that the comparison takes.
 
     Returns:
-      the sentence, for the verdict of a comparison in which something was not exercised.
+      the reason, for the verdict of a comparison in which something was not exercised.
     """
     runs = runs_of_period(workload)
     return f"the period has {runs} runs: --steps={runs} or more" if steps < runs else ""

@@ -1,4 +1,4 @@
-"""Rows of a long table that differ in the numbers of their names alone, as those of a network's layers do, as one."""
+"""Shortens a long table: rows that are equal but for numbers in their names, such as conv1 and conv2, become one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from legacy.saved.facts.basics.rows import Row
 
 #: Columns that hold the name of a node or a variable.
 NAMES = ("name", "variable", "weight", "tensor", "term")
-#: Fewer rows stay apart, such as beta1_power and beta2_power.
+#: So many rows at least become one; two stay apart, such as beta1_power and beta2_power.
 FEWEST = 3
 _NUMBER = re.compile(r"\d+")
 
@@ -42,12 +42,12 @@ def _outline(row: Row) -> tuple[str, ...]:
 
 
 def _common(rows: list[Row]) -> Row:
-    """The first of some rows, with `*` for the numbers of its names that others have otherwise."""
+    """The first of some rows, with `*` for each number in its names that is another one in another row."""
     return {c: _common_name([str(row[c]) for row in rows]) if c in NAMES else cell for c, cell in rows[0].items()}
 
 
 def _common_name(names: list[str]) -> str:
-    """A name, with `*` for the numbers in which some names differ.
+    """The first of some names, with `*` for each number in which they differ.
 
     >>> _common_name(["tower_0/conv1/w", "tower_0/conv2/w"])
     'tower_0/conv*/w'

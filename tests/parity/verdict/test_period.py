@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from parity.reports.verification_text import verification_verdict
 from parity.verdict.compare_programs import ComparisonPlan, compare_programs
-from parity.verdict.period import runs_of_period, steps_of_period
+from parity.verdict.period import runs_of_period, too_few_steps
 from tests.cases import Dyadic
 from tests.legacy.variants.programs import apply, gradient_of, lifted, plain, split_batch, towers
 from tests.small_steps import Weighed
@@ -30,9 +30,9 @@ def period(tmp_path):
 def test_the_runs_of_a_period(tmp_path):
     lift = period(tmp_path).job.workload
     assert runs_of_period(lift) == 4
-    assert steps_of_period(lift, 3) == SENTENCE and steps_of_period(lift, 4) == ""
+    assert too_few_steps(lift, 3) == SENTENCE and too_few_steps(lift, 4) == ""
     assert runs_of_period(Weighed()) == 2
-    assert runs_of_period(Dyadic()) == 1 and steps_of_period(Dyadic(), 1) == ""
+    assert runs_of_period(Dyadic()) == 1 and too_few_steps(Dyadic(), 1) == ""
 
 
 @pytest.mark.parametrize("steps, with_visits, told", [(2, False, True), (4, False, False), (2, True, False)])
