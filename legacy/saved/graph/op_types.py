@@ -178,6 +178,15 @@ def is_source(op_type: str) -> bool:
     return op_type in SOURCES
 
 
+def divided_input(op_type: str) -> int:
+    """Returns which input an op takes parts of: a Split has its axis first.
+
+    >>> divided_input("Split"), divided_input("SplitV")
+    (1, 0)
+    """
+    return 1 if op_type == "Split" else 0
+
+
 def is_feeder(op_type: str) -> bool:
     """Returns whether an op type hands data to a later step."""
     return op_type in FEEDERS

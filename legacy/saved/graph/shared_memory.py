@@ -39,7 +39,7 @@ def shares_memory(graph: Graph, imported: ImportedGraph, name: str, position: in
     op_type, inputs = graph.type(name), graph.inputs(name)
     if op_type in ("IdentityN", *MERGES):
         return True
-    if position != (1 if op_type == "Split" else 0):  # a Split's first input is its axis
+    if position != op_types.divided_input(op_type):  # a Split's first input is its axis
         return False
     if op_type in _ALWAYS:
         return True

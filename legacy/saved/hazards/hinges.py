@@ -97,7 +97,7 @@ def _fed(whole: WholeGraph, tensor: TensorId) -> str:
     """The node from which data bring a tensor, or the batch that it is a part of."""
     name = source_of_elements(whole.graph, tensor).node
     while whole.graph.type(name) in ("Split", "StridedSlice"):
-        part = whole.graph.inputs(name)[1 if whole.graph.type(name) == "Split" else 0]
+        part = whole.graph.inputs(name)[op_types.divided_input(whole.graph.type(name))]
         name = source_of_elements(whole.graph, part).node
     return name
 

@@ -158,7 +158,7 @@ def _splits_alike(whole: WholeGraph, name: str) -> list[str]:
     """The ops, `name` among them, that split tensors made alike of the same data by the same op type, as often."""
     graph = whole.graph
     kind, key = graph.type(name), "num" if graph.type(name) == "Unpack" else "num_split"
-    at = 1 if kind == "Split" else 0
+    at = op_types.divided_input(kind)
     source, count = graph.inputs(name)[at], graph.nodes[name].attr[key].i
     alike = [n for n in graph.nodes if graph.type(n) == kind and graph.nodes[n].attr[key].i == count]
     made_of = _made_of(graph, source)

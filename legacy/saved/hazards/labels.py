@@ -182,7 +182,7 @@ def _taken_from(whole: WholeGraph, name: str) -> str:
     """The type of the op whose elements, or a part of them, a node has."""
     graph = whole.graph
     while graph.type(name) in ("Split", "SplitV", "StridedSlice", "Slice", "Cast", "Reshape"):
-        name = source_of_elements(graph, graph.inputs(name)[1 if graph.type(name) == "Split" else 0]).node
+        name = source_of_elements(graph, graph.inputs(name)[op_types.divided_input(graph.type(name))]).node
     return graph.type(name)
 
 

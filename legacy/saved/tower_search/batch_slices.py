@@ -100,24 +100,19 @@ def _slices_of_prepared(
     """
     wholes: dict[str, TensorId] = {}
     for name in [name for name in candidates if graph.type(name) in SLICES and name not in model]:
-        whole = graph.inputs(name)[_place_of_whole(graph, name)]
+        whole = graph.inputs(name)[op_types.divided_input(graph.type(name))]
         if whole.node not in model and masks.get(whole.node, 0) >> 1 == 1 << labels[name]:
             wholes[name] = whole
     made = _made_alike(graph, masks, labels, model, {whole.node for whole in wholes.values()})
     parts: dict[Hashable, dict[int, dict[str, Part | None]]] = collections.defaultdict(dict)
     for name, whole in wholes.items():
         own = parts[made.get(whole.node, whole.node), whole.output].setdefault(labels[name], {})
-        own[name] = _part(graph, imported, name, _place_of_whole(graph, name))
+        own[name] = _part(graph, imported, name, op_types.divided_input(graph.type(name)))
     dealt = [
         name for by_tower in parts.values() if _are_different(by_tower) for own in by_tower.values() for name in own
     ]
     before = [name for name in graph.ancestors(dealt, controls=False) if name in candidates and graph.inputs(name)]
     return {name for name in before if masks.get(name, 0) >> 1}
-
-
-def _place_of_whole(graph: Graph, name: str) -> int:
-    """Returns the place of what an op takes a part of among its inputs."""
-    return 1 if graph.type(name) == "Split" else 0
 
 
 def _made_alike(

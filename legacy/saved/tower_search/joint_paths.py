@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Collection, Iterator
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.joins import join_of
 from legacy.saved.tower_search.batch_slices import DATA, SLICES
@@ -94,7 +95,7 @@ def _have_parts_of_a_batch(graph: Graph, towers: Towers) -> bool:
     for tower in range(towers.count):
         for tensor in _data_of(graph, towers, tower):
             if graph.type(tensor.node) in SLICES and not _is_place(graph, tensor.node):
-                whole = graph.inputs(tensor.node)[1 if graph.type(tensor.node) == "Split" else 0]
+                whole = graph.inputs(tensor.node)[op_types.divided_input(graph.type(tensor.node))]
                 parts[whole].setdefault(tower, set()).add(tensor)
     return any(len(by_tower) > 1 and not set.intersection(*by_tower.values()) for by_tower in parts.values())
 

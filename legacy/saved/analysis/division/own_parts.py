@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.tower_search.batch_slices import SPLITS
 from workloads.lifted.graph import Graph, TensorId
@@ -83,7 +84,7 @@ def takes_another_slice(graph: Graph, first: TensorId, other: TensorId) -> bool:
 def _whole(graph: Graph, part: TensorId) -> TensorId:
     """Returns the tensor that a part is of."""
     inputs = graph.inputs(part.node)
-    return inputs[1 if graph.type(part.node) == "Split" else 0] if inputs else part
+    return inputs[op_types.divided_input(graph.type(part.node))] if inputs else part
 
 
 def _numbers(graph: Graph, imported: ImportedGraph, row: Sequence[TensorId]) -> list[int | None]:

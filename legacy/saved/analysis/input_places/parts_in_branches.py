@@ -154,7 +154,7 @@ def _way_into_branch(graph: Graph, name: str, branches: Collection[str]) -> list
     """Returns the outputs of the Switch nodes by which the data of a part enter its branch, the outermost first."""
     way: list[TensorId] = []
     while name in branches and graph.inputs(name):
-        tensor = graph.inputs(name)[1 if graph.type(name) == "Split" else 0]
+        tensor = graph.inputs(name)[op_types.divided_input(graph.type(name))]
         if graph.type(tensor.node) in SWITCHES:
             way.insert(0, tensor)
         name = tensor.node

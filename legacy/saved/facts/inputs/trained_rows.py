@@ -67,7 +67,7 @@ def _cuts(analysed: AnalysedStep, start: TensorId, members: set[str]) -> Iterato
         for use in graph.users(tensor.node):
             if use.output != tensor.output or use.node not in members:
                 continue
-            is_data = use.position == _data_place(graph, use.node)
+            is_data = use.position == op_types.divided_input(graph.type(use.node))
             taken = _rows_taken(graph, imported, use.node, members) if is_data else None
             after = TensorId(use.node, 0)
             if taken is not None:
@@ -75,11 +75,6 @@ def _cuts(analysed: AnalysedStep, start: TensorId, members: set[str]) -> Iterato
             elif after not in seen and _keeps_rows(graph, imported, tensor, after):
                 seen.add(after)
                 todo.append(after)
-
-
-def _data_place(graph: Graph, name: str) -> int:
-    """The place of what a node takes rows of among its inputs."""
-    return 1 if graph.type(name) == "Split" else 0
 
 
 def _keeps_rows(graph: Graph, imported: ImportedGraph, tensor: TensorId, after: TensorId) -> bool:
@@ -93,7 +88,7 @@ def _keeps_rows(graph: Graph, imported: ImportedGraph, tensor: TensorId, after: 
 def _rows_taken(graph: Graph, imported: ImportedGraph, name: str, members: set[str]) -> _Taken | None:
     """The rows that a node takes of its input; None if it takes none, or parts of them."""
     kind, inputs = graph.type(name), graph.inputs(name)
-    shape, made = imported.shape(*inputs[_data_place(graph, name)]), imported.shape(name)
+    shape, made = imported.shape(*inputs[op_types.divided_input(graph.type(name))]), imported.shape(name)
     if not shape or not made or shape[0] is None or made[1:] != shape[1:] or len(made) != len(shape):
         return None
     if kind == "Split" and split_dimension(graph, imported, name) == 0 and made[0]:

@@ -41,7 +41,7 @@ def _untouched(whole: WholeGraph, tensor: TensorId) -> str:
     """The data that a part is taken from, through joins that are split where they were joined; "" of anything else."""
     graph = whole.graph
     while graph.type(tensor.node) in _PARTS:
-        inner = graph.inputs(tensor.node)[1 if graph.type(tensor.node) == "Split" else 0]
+        inner = graph.inputs(tensor.node)[op_types.divided_input(graph.type(tensor.node))]
         joined = joined_parts(graph, inner.node)
         if (
             joined

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import NamedTuple, Optional
 
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from workloads.lifted.graph import Graph, TensorId
 
@@ -62,7 +63,7 @@ def key_of_elements(graph: Graph, tensor: TensorId) -> Hashable:
     kind = graph.type(tensor.node)
     if kind not in _PARTS:
         return tensor
-    place = 1 if kind == "Split" else 0
+    place = op_types.divided_input(kind)
     others = [source for position, source in enumerate(graph.inputs(tensor.node)) if position != place]
     numbers = [constant_array(graph, source.node) for source in others]
     if any(number is None for number in numbers):

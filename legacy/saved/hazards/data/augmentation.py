@@ -90,7 +90,7 @@ def _cast_to_whole_numbers(whole: WholeGraph, labels: TensorId) -> str:
         elif kind in ("Minimum", "Maximum"):  # of the classes that are left, without that of ignored pixels
             todo += [one for one in graph.inputs(tensor.node) if whole.value(one.node) is None]
         elif kind in (*_PASSES, "OneHot", "Pack", "Split", "Merge"):
-            todo += graph.inputs(tensor.node)[1 if kind == "Split" else 0 :][: None if kind == "Pack" else 1]
+            todo += graph.inputs(tensor.node)[op_types.divided_input(kind) :][: None if kind == "Pack" else 1]
     return ""
 
 

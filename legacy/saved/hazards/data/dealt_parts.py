@@ -69,7 +69,7 @@ def dealt(whole: WholeGraph, tensor: TensorId) -> Part | None:
 def _source(whole: WholeGraph, name: str) -> TensorId | None:
     """The input that a node takes parts of."""
     graph, kind = whole.graph, whole.graph.type(name)
-    data = graph.inputs(name)[1 if kind == "Split" else 0]
+    data = graph.inputs(name)[op_types.divided_input(kind)]
     if kind == "StridedSlice" and graph.type(data.node) == "Reshape":
         data = graph.inputs(data.node)[0]
     if kind == "Pack":

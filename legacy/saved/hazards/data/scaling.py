@@ -140,7 +140,7 @@ def _before(whole: WholeGraph, tensor: TensorId) -> TensorId | None:
     """The tensor whose pixels another one holds with their values, perhaps shifted; None of any other."""
     kind, inputs = whole.graph.type(tensor.node), whole.graph.inputs(tensor.node)
     if kind in ("Split", "SplitV"):
-        return inputs[1 if kind == "Split" else 0]
+        return inputs[op_types.divided_input(kind)]
     if kind in (*_PASSES, "Switch") and inputs:
         return inputs[0]
     if kind in _SUMS:

@@ -43,7 +43,7 @@ def divided_whole_numbers(whole: WholeGraph) -> Iterator[Hazard]:
 def _is_input(whole: WholeGraph, tensor: TensorId) -> bool:
     """Whether a tensor holds the numbers that a source brings."""
     while whole.graph.type(tensor.node) in _PASSES and whole.graph.inputs(tensor.node):
-        position = 1 if whole.graph.type(tensor.node) == "Split" else 0
+        position = op_types.divided_input(whole.graph.type(tensor.node))
         tensor = whole.graph.inputs(tensor.node)[position]
     return op_types.is_source(whole.graph.type(tensor.node)) or "Decode" in whole.graph.type(tensor.node)
 

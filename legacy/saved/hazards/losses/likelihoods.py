@@ -209,7 +209,7 @@ def _is_labels(whole: WholeGraph, tensor: TensorId) -> bool:
     if whole.graph.type(source.node) == "Sub" and len(inputs) == 2 and whole.value(inputs[0].node) == 1:
         return _is_labels(whole, inputs[1])
     while whole.graph.type(source.node) in ("Split", "SplitV", "StridedSlice", "Slice", *COPIES):
-        position = 1 if whole.graph.type(source.node) == "Split" else 0
+        position = op_types.divided_input(whole.graph.type(source.node))
         source = whole.graph.inputs(source.node)[position]
     if whole.graph.type(source.node) == "OneHot":
         return not whole.graph.ancestors([source.node], controls=False) & whole.trainable

@@ -191,7 +191,7 @@ def _entering(graph: Graph, tensor: TensorId) -> TensorId:
         kind = graph.type(tensor.node)
         if kind not in ("Split", "SplitV", "StridedSlice", "Slice"):
             return tensor
-        tensor = graph.inputs(tensor.node)[1 if kind == "Split" else 0]
+        tensor = graph.inputs(tensor.node)[op_types.divided_input(kind)]
 
 
 def _is_masked_again(whole: WholeGraph, softmax: str) -> bool:

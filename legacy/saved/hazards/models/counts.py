@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import predicates_of
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
@@ -83,7 +84,7 @@ def _source(graph: Graph, tensor: TensorId) -> str:
     """The placeholder that a tensor is a part of, or its own node."""
     name = tensor.node
     while graph.type(name) in (*_COPIES, "Split", "SplitV", "StridedSlice", "Slice"):
-        name = graph.inputs(name)[1 if graph.type(name) == "Split" else 0].node
+        name = graph.inputs(name)[op_types.divided_input(graph.type(name))].node
     return name
 
 

@@ -141,7 +141,7 @@ def _layer_without_activation(whole: WholeGraph, name: str) -> str:
         choice = choice_by_code(graph, name)
         if graph.type(name) == "Sum" and choice is None:
             return ""
-        name = choice.values.node if choice else graph.inputs(name)[1 if graph.type(name) == "Split" else 0].node
+        name = choice.values.node if choice else graph.inputs(name)[op_types.divided_input(graph.type(name))].node
     inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
     if graph.type(name) in op_types.ADDITIONS and len(inputs) == 2 and None not in map(whole.value, inputs):
         return ""

@@ -81,7 +81,7 @@ def _is_fed(whole: WholeGraph, name: str) -> bool:
     """Whether a node holds what data bring, or a part of it."""
     graph = whole.graph
     while graph.type(name) in ("Split", "StridedSlice", "Slice", "Cast", *COPIES):
-        name = graph.inputs(name)[1 if graph.type(name) == "Split" else 0].node
+        name = graph.inputs(name)[op_types.divided_input(graph.type(name))].node
     return op_types.is_source(graph.type(name))
 
 

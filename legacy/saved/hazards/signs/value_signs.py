@@ -131,5 +131,5 @@ def _is_fed(whole: WholeGraph, name: str) -> bool:
     """Whether a node hands on what data bring."""
     graph = whole.graph
     while graph.type(name) in ("Split", "SplitV", "StridedSlice", "Slice") or _is_copy(whole, name):
-        name = graph.inputs(name)[1 if graph.type(name) == "Split" else 0].node
+        name = graph.inputs(name)[op_types.divided_input(graph.type(name))].node
     return op_types.is_source(graph.type(name))

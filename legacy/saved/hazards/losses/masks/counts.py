@@ -125,7 +125,7 @@ def _fed(whole: WholeGraph, name: str) -> str:
     """
     graph = whole.graph
     while graph.type(name) in ("Split", "StridedSlice"):
-        name = source_of_elements(graph, graph.inputs(name)[1 if graph.type(name) == "Split" else 0]).node
+        name = source_of_elements(graph, graph.inputs(name)[op_types.divided_input(graph.type(name))]).node
     attributes = graph.nodes[name].attr
     recorded = attributes["_output_shapes"].list.shape
     rank = len((recorded[0] if recorded else attributes["shape"].shape).dim)

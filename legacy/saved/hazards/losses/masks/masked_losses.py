@@ -210,7 +210,7 @@ def _is_fed_mask(graph: Graph, name: str) -> bool:
     One of the pixels of images may cut a hole, as for inpainting, whose size is to count.
     """
     while graph.type(name) in ("Split", "StridedSlice"):
-        name = source_of_elements(graph, graph.inputs(name)[1 if graph.type(name) == "Split" else 0]).node
+        name = source_of_elements(graph, graph.inputs(name)[op_types.divided_input(graph.type(name))]).node
     attributes = graph.nodes[name].attr
     recorded = attributes["_output_shapes"].list.shape
     rank = len((recorded[0] if recorded else attributes["shape"].shape).dim)

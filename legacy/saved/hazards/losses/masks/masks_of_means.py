@@ -130,7 +130,7 @@ def _is_given(whole: WholeGraph, name: str) -> bool:
     graph, is_part = whole.graph, False
     while graph.type(name) in ("Split", "SplitV", "StridedSlice", "Slice"):
         is_part = True
-        name = graph.inputs(name)[1 if graph.type(name) == "Split" else 0].node
+        name = graph.inputs(name)[op_types.divided_input(graph.type(name))].node
     attributes = graph.nodes[name].attr
     recorded = attributes["_output_shapes"].list.shape
     shape = recorded[0] if recorded else attributes["shape"].shape
