@@ -46,11 +46,11 @@ def are_branches(graph: Graph, towers: Towers, weights: Collection[str]) -> bool
 def may_be_towers(
     graph: Graph, labelling: Labelling, towers: Towers, targets: Collection[str], weights: Collection[str]
 ) -> bool:
-    """Tells towers from a model that is used several times in one step, on the CPU or one GPU, or from its heads.
+    """Returns whether parts with numbers may be towers, and not one model used several times in a step, or its heads.
 
-    So are a Siamese network, a classifier of each position, the heads of several tasks, or the members of an ensemble:
-    their parts have numbers. Towers stand on devices, are called so, or each differentiates a loss of its own by
-    weights that they share.
+    A Siamese network, a classifier of each position, the heads of several tasks and the members of an ensemble have
+    parts with numbers, too, on the CPU or one GPU. Towers stand on devices, are called so, or each differentiates its
+    own loss by weights that they share.
 
     Args:
       graph: the subgraph that a step runs.

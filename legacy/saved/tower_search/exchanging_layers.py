@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from legacy.saved.graph import op_types
-from legacy.saved.tower_search.batch_slices import DATA
+from legacy.saved.tower_search.towers import is_of_several
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -35,7 +35,7 @@ def layers_behind_exchanges(
       the first tower's device; none where not every tower has layers with the same weights there.
     """
     forward = [name for name in graph.order(labels.keys() & set(members)) if not is_gradient_op(name)]
-    shared = [name for name in forward if _is_of_several(masks.get(name, 0))]
+    shared = [name for name in forward if is_of_several(masks.get(name, 0))]
     used = [{name: weights_used(graph, name, weights) for name in shared if labels[name] == k} for k in _towers(labels)]
     read = [sorted(one for names in own.values() for one in names) for own in used]
     if not read or not read[0] or any(own != read[0] for own in read):
@@ -68,11 +68,6 @@ def weights_used(graph: Graph, name: str, weights: Collection[str]) -> list[str]
 
 def _towers(labels: Mapping[str, int]) -> list[int]:
     return sorted(set(labels.values()))
-
-
-def _is_of_several(mask: int) -> bool:
-    towers = mask & ~DATA
-    return towers & (towers - 1) != 0
 
 
 def _joining(

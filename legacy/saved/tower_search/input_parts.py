@@ -143,7 +143,7 @@ def _constant_rows(graph: Graph, imported: ImportedGraph, name: str) -> int | No
 
 
 def is_index(graph: Graph, imported: ImportedGraph, name: str) -> bool:
-    """Tells ops that take one number of the first dimension, which their result lacks, as x[t] does.
+    """Returns whether an op takes one place of the first dimension, which its result lacks, as x[t] does.
 
     Args:
       graph: the subgraph that a step runs.
@@ -151,7 +151,7 @@ def is_index(graph: Graph, imported: ImportedGraph, name: str) -> bool:
       name: of the op.
 
     Returns:
-      Whether it is such an op.
+      The answer.
     """
     kind, attributes = graph.type(name), graph.nodes[name].attr
     if kind in GATHERS:
@@ -162,7 +162,7 @@ def is_index(graph: Graph, imported: ImportedGraph, name: str) -> bool:
 
 
 def is_indexed(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
-    """Tells tensors of which each use takes one place of the first dimension, as of a sequence with the time first.
+    """Returns whether each use of a tensor takes one place of its first dimension, as of a sequence with time first.
 
     Args:
       graph: the subgraph that a step runs.
@@ -170,14 +170,14 @@ def is_indexed(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
       tensor: the tensor.
 
     Returns:
-      Whether there are such uses, and no others but for its shape.
+      False also if nothing uses its values; uses of its shape alone do not count.
     """
     uses = _uses_of_values(graph, tensor)
     return bool(uses) and all(use.position == 0 and is_index(graph, imported, use.node) for use in uses)
 
 
 def is_time_first(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
-    """Tells tensors of which each use exchanges the first two dimensions, as of a sequence with the time first.
+    """Returns whether each use of a tensor exchanges its first two dimensions, as of a sequence with time first.
 
     Args:
       graph: the subgraph that a step runs.
@@ -185,7 +185,7 @@ def is_time_first(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bo
       tensor: the tensor.
 
     Returns:
-      Whether there are such uses, and no others but for its shape.
+      False also if nothing uses its values; uses of its shape alone do not count.
     """
     uses = _uses_of_values(graph, tensor)
     orders = [imported.constant(*graph.inputs(use.node)[1]) for use in uses if graph.type(use.node) == "Transpose"]

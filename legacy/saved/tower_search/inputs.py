@@ -85,10 +85,10 @@ class InputDescriber:
         """Returns `Input.kind`."""
         graph, imported, tensor = self._graph, self._imported, row[0]
         shape = known_shape(graph, imported, tensor)
-        is_array_of = shape is not None or is_sparse or self._is_element(tensor) or is_array(graph, imported, tensor)
+        may_be_array = shape is not None or is_sparse or self._is_element(tensor) or is_array(graph, imported, tensor)
         if shape == () and self._is_element(tensor) and not is_sparse and imported.dtype(*tensor).startswith("int"):
             return "same" if common else "whole"  # where the examples stand in a table, as of one text
-        if shape == () or not is_array_of:
+        if shape == () or not may_be_array:
             return "setting"  # a placeholder without any shape is more likely a learning rate than a batch
         has_rows_of_batch = shape is None or shape[0] in (None, self._batch)
         if shape and _is_time_first(shape, self._numbers_of_lengths & {self._batch}):
@@ -164,7 +164,7 @@ def own_rows(imported: ImportedGraph, rows: Sequence[Sequence[TensorId]]) -> lis
 
 
 def is_only_measured(graph: Graph, tensor: TensorId, parts: Collection[str] = ()) -> bool:
-    """Tells tensors that are used for their shape alone, as for the number of rows: their values do not matter.
+    """Returns whether only the shape of a tensor is used, as its number of rows: its values do not matter.
 
     Args:
       graph: the subgraph that a step runs.
@@ -172,7 +172,7 @@ def is_only_measured(graph: Graph, tensor: TensorId, parts: Collection[str] = ()
       parts: nodes that take parts of it, which are inputs themselves.
 
     Returns:
-      Whether all other uses are of its shape.
+      False also if nothing uses it but these parts.
     """
     uses = [use.node for use in graph.users(tensor.node) if use.output == tensor.output and use.node not in parts]
     return bool(uses) and {graph.type(name) for name in uses} <= set(op_types.SHAPE_OPS)
@@ -196,7 +196,7 @@ def _origin(
 
 
 def is_trained_on(graph: Graph, phases: Sequence[Phase], entry: Input) -> bool:
-    """Tells inputs of the losses from others, which move statistics alone, as the batches of an evaluation do.
+    """Returns whether an input enters a loss; the batches of an evaluation, say, only move statistics.
 
     Args:
       graph: the subgraph that a step runs.
@@ -204,7 +204,7 @@ def is_trained_on(graph: Graph, phases: Sequence[Phase], entry: Input) -> bool:
       entry: an input of the towers.
 
     Returns:
-      Whether a loss depends on the input, or that is not known.
+      True also if that is not known.
     """
     losses = [parse_tensor_name(loss).node for phase in phases for loss in phase.losses]
     entering = [parse_tensor_name(tensor).node for tensor in entry.tensors]

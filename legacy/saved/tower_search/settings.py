@@ -96,7 +96,7 @@ def is_scalar_setting(graph: Graph, imported: ImportedGraph, name: str) -> bool:
 
 
 def is_place_of_parts(graph: Graph, imported: ImportedGraph, name: str) -> bool:
-    """Tells numbers that say, with constants, where slices begin or end, as a fed size in x[k * size :].
+    """Returns whether a fed number, with constants, says where slices begin or end, as the size in x[k * size :] does.
 
     The places along all dimensions are a list of numbers, of which such a one is no array.
 
@@ -106,7 +106,7 @@ def is_place_of_parts(graph: Graph, imported: ImportedGraph, name: str) -> bool:
       name: of the placeholder.
 
     Returns:
-      Whether it is such a number.
+      The answer.
     """
     todo, seen = [name], {name}
     while todo:
@@ -173,7 +173,7 @@ def is_array(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
 
 
 def is_share(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
-    """Tells fed scalars of which the graph takes one minus them, as of the share of units that are dropped.
+    """Returns whether a graph subtracts a fed scalar from one, as it does the share of units that are dropped.
 
     Args:
       graph: the subgraph that a step runs.
@@ -181,7 +181,7 @@ def is_share(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
       tensor: the scalar.
 
     Returns:
-      Whether it does.
+      The answer.
     """
     for user, position, output in graph.users(tensor.node):
         if output == tensor.output and position == 1 and graph.type(user) == "Sub":
@@ -192,7 +192,7 @@ def is_share(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
 
 
 def is_number_of_settings(graph: Graph, imported: ImportedGraph, aliases: Mapping[TensorId, str], name: str) -> bool:
-    """Tells whether a node computes a number from fed scalars, as a multiple of a learning rate.
+    """Returns whether a node computes a number from fed scalars, such as a multiple of a learning rate.
 
     A fed scalar of a saved graph has no known shape. Numbers that are variables may be factors besides: the Adam of
     rows multiplies its rate by a correction, of the powers of its decays.
@@ -204,7 +204,7 @@ def is_number_of_settings(graph: Graph, imported: ImportedGraph, aliases: Mappin
       name: of the node.
 
     Returns:
-      Whether it does.
+      The answer.
     """
     if graph.type(name) not in _OF_NUMBERS or imported.shape(name) not in (None, ()):
         return False

@@ -12,7 +12,7 @@ _AXES = {"Concat": 0, "ConcatV2": -1}
 
 
 def is_table(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
-    """Tells whether every use of a tensor gathers rows of it, alone or joined with other rows.
+    """Returns whether every use of a tensor gathers rows of it, alone or joined with other rows.
 
     A part of a larger array is none: towers share out its examples, of which they may gather the ones to learn from.
 
@@ -22,7 +22,7 @@ def is_table(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
       tensor: an input of the towers, as a matrix of word vectors that is fed.
 
     Returns:
-      Whether every use does.
+      The answer.
     """
     if graph.type(tensor.node) in SLICES:
         return False

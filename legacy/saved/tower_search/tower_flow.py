@@ -16,7 +16,7 @@ from legacy.saved.tower_search.nodes_without_data import (
     numbers_of_rows,
     takers_of_kept_examples,
 )
-from legacy.saved.tower_search.towers import Towers, owners
+from legacy.saved.tower_search.towers import Towers, is_of_several, owners
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
 
@@ -196,7 +196,7 @@ class TowerFlow:
 
     def _minimizes_one_loss(self, masks: Mapping[str, int]) -> bool:
         """Returns whether all that is differentiated is made from several towers: none minimizes a loss of its own."""
-        return bool(self.targets) and all(_towers_in(masks.get(name, 0)) > 1 for name in self.targets)
+        return bool(self.targets) and all(is_of_several(masks.get(name, 0)) for name in self.targets)
 
     def _sums_of_all(self, masks: Mapping[str, int], labels: dict[str, int]) -> list[str]:
         """Finds what one loss of all towers' losses computes on a tower's device, as where the first GPU adds them up.
@@ -211,7 +211,7 @@ class TowerFlow:
           The sums of a tower's gradient and a penalty's, which belong to all towers, unless every tower has a penalty
           of its own.
         """
-        joint = [name for name in self._before_targets if name in labels and _towers_in(masks.get(name, 0)) > 1]
+        joint = [name for name in self._before_targets if name in labels and is_of_several(masks.get(name, 0))]
         if any(self._graph.type(name) not in _SUMS for name in joint):
             return []  # a layer takes what another device computes
         for name in [own for forward in joint for own in (forward, *self._backward.get(forward, []))]:
@@ -284,11 +284,6 @@ class TowerFlow:
         backward = {name for name in own if gradient_names.is_gradient_op(name)}
         arriving = graph.flow(self._order, own, controls=False, stop=self._shapes | backward | self._behind)
         return {name: data[name] | mask | own.get(name, 0) for name, mask in arriving.items()}
-
-
-def _towers_in(mask: int) -> int:
-    """Returns the number of towers whose nodes a node depends on; see `Towers`."""
-    return bin(mask & ~DATA).count("1")
 
 
 def _scopes_around(name: str) -> Iterator[str]:

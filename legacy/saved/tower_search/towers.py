@@ -71,14 +71,19 @@ class Towers:
 
     def is_shared(self, name: str) -> bool:
         """Returns whether a node depends on several towers."""
-        mask = self.masks.get(name, 0) >> 1
-        return mask & (mask - 1) != 0
+        return is_of_several(self.masks.get(name, 0))
 
 
 def only_tower_of(mask: int) -> int | None:
     """Returns the only tower in a mask of `Towers`, or None."""
     towers = mask >> 1
     return towers.bit_length() - 1 if towers and towers & (towers - 1) == 0 else None
+
+
+def is_of_several(mask: int) -> bool:
+    """Returns whether a mask of `Towers` has several towers."""
+    towers = mask >> 1
+    return towers & (towers - 1) != 0
 
 
 def owners(masks: Mapping[str, int]) -> dict[str, int]:
