@@ -14,7 +14,7 @@ from legacy.rerun.replicated import require_replicable
 from parity.against.changes_in_turn import require_one_change_each
 from parity.against.counters import find_counters
 from parity.against.input_names import match_inputs, with_port_shapes
-from parity.against.loss_sizes import number_below_losses
+from parity.against.loss_sizes import averaging_factors, number_below_losses
 from parity.against.noise_names import match_noise
 from parity.against.port_order import port_order
 from parity.against.reference_program import ObservedOldGraph, ObservedReplicas, ReferenceProgram
@@ -30,7 +30,6 @@ from workloads.lifted.double.rewriting import in_float64
 from workloads.lifted.graph import Graph, made_dense, parse_tensor_name
 from workloads.lifted.model_copies import model_copies
 from workloads.lifted.plan import Noise, Phase, Plan
-from workloads.lifted.reduction_factors import is_averaged_twice, sums_parts_of_mean
 from workloads.lifted.sources import LiftedSynthetic
 from workloads.lifted.summed_uses import with_sums_of_uses
 from workloads.lifted.workload import LiftedWorkload
@@ -217,34 +216,6 @@ def _number(graph: Graph, name: str) -> np.float32 | None:
     """The number that a constant of one float32 is; None for any other."""
     value = tf.make_ndarray(graph.nodes[name].attr["value"].tensor)
     return np.float32(value.item()) if value.dtype == np.float32 and value.size == 1 else None
-
-
-def averaging_factors(
-    phase: Phase, port: Workload, towers: int, divisor: int, size: float | None = None
-) -> tuple[float, float]:
-    """Returns the factors that turn the old graph's gradients and losses into the port's.
-
-    An old program may divide each tower's loss by the number of towers, or of all their examples, and add the
-    gradients. A port that takes the mean of undivided gradients has the same update. Where the old program averages
-    the divided losses' gradients besides, the port divides its loss as well.
-
-    Args:
-      phase: of the lift.
-      port: the workload.
-      towers: number of towers.
-      divisor: what a port that adds gradients divides its losses by: the number of its replicas, or of the towers.
-      size: see `number_below_losses`.
-
-    Returns:
-      (factor of the gradients, factor of the losses); 1.0 where nothing is divided, or the port divides alike.
-    """
-    if size is not None:
-        return (float(towers), towers / size) if port.combine == "mean" else (1.0, 1.0 / size)
-    if not sums_parts_of_mean(phase, towers) or is_averaged_twice(phase, towers):
-        return 1.0, 1.0
-    if port.combine == "mean":
-        return float(towers), 1.0 if phase.shared_loss else float(towers)
-    return towers / divisor, 1.0 / divisor if phase.shared_loss else towers / divisor
 
 
 def _adapted(plan: Plan, graph: Graph, port: Workload, inputs: dict[str, str], noise: dict[str, str]) -> Plan:

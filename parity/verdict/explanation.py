@@ -163,18 +163,31 @@ def explain_recorded_port(setup: Setup, recording: Recording) -> Explanation:
 
 
 def _unplanted(evidence: Evidence, recognized: list[RecognizedCause]) -> Explanation:
-    """The explanation where no clean port can be run: by the criteria alone, in legacy's terms."""
+    """The explanation without any cause planted: by the criteria alone, in legacy's terms."""
     evidence, recognized = in_legacys_terms(evidence, recognized)
     return Explanation(without_planting(evidence, recognized), evidence)
 
 
 def _confirmed(setup: Setup, evidence: Evidence, recognized: list[RecognizedCause]) -> Explanation:
+    """The explanation after each cause was planted into a clean port; by the criteria alone where none can be.
+
+    A port whose optimizer decays or clips (`WHOLE`) computes the same in other terms: there is no fault to plant.
+
+    Args:
+      setup: the job and how both sides run it.
+      evidence: of both programs' steps.
+      recognized: the causes that are recognized in it.
+    """
     unplanted = _unplanted(evidence, recognized)
-    in_other_terms = any(entry.id in WHOLE for entry in unplanted.recognized) and terms_alone(unplanted.recognized)
-    if not can_be_planted(setup) or in_other_terms or any(entry.id in WHOLE for entry in recognized):
+    explained_by_terms = _has_whole_terms(unplanted.recognized) and terms_alone(unplanted.recognized)
+    if not can_be_planted(setup) or explained_by_terms or _has_whole_terms(recognized):
         return unplanted
     explained = confirm_causes(setup, evidence, recognized)
     return Explanation(explained.recognized, evidence, explained.remaining)
+
+
+def _has_whole_terms(recognized: list[RecognizedCause]) -> bool:
+    return any(entry.id in WHOLE for entry in recognized)
 
 
 def explain_recordings(left: Recording, right: Recording, steps: int = 0, confirm: bool = False) -> Explanation:

@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 
 from parity.against.against_setup import (
-    averaging_factors,
     old_graph_of,
     require_comparable,
 )
+from parity.against.loss_sizes import averaging_factors
 from parity.comparison import stages
 from parity.comparison.runs.verification import verify
 from parity.confirmation.planted_port import can_be_planted
