@@ -133,10 +133,7 @@ def old_graph_of(
     noise = match_noise(plan, drawn)
     adapted = dataclasses.replace(lift, plan=_adapted(plan, lift.graph, port, inputs, noise))
     state = names.port_state(counted.first_step, values)
-    divides = port.combine == "sum" and tracing.asks_for_replicas(port, job.per_replica_batch, job.dtype)
-    divisor = job.replicas if divides else plan.towers
-    size = number_below_losses(plan, graph, plan.phases[0], job.global_batch)
-    gradient_factor, loss_factor = averaging_factors(plan.phases[0], port, plan.towers, divisor, size)
+    gradient_factor, loss_factor = _factors(lift, job)
     return OldGraph(
         workload=adapted,
         make_source=make_source or functools.partial(LiftedSynthetic, settings=settings),
@@ -148,6 +145,14 @@ def old_graph_of(
         loss_factor=loss_factor,
         stated=stated_choices(lift, [counter.name for counter in counted.counters]),
     )
+
+
+def _factors(lift: LiftedWorkload, job: Job) -> tuple[float, float]:
+    """Returns what the lift's gradients and losses are multiplied by to be the port's; see `averaging_factors`."""
+    plan, phase, port = lift.plan, lift.plan.phases[0], job.workload
+    divides = port.combine == "sum" and tracing.asks_for_replicas(port, job.per_replica_batch, job.dtype)
+    size = number_below_losses(plan, lift.graph, phase, job.global_batch)
+    return averaging_factors(phase, port, plan.towers, job.replicas if divides else plan.towers, size)
 
 
 def _check_job(lift: LiftedWorkload, job: Job) -> None:

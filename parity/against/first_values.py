@@ -16,9 +16,10 @@ from workloads.lifted.plan.initializers import CONSTANT, GLOROT, NORMAL, ORTHOGO
 from workloads.support.wording import FEW, listed
 from workloads.variable_spec import VariableSpec
 
-#: Numbers that are drawn to compare two distributions, and the part by which their spreads, or their means in units of
-#: the spread, may differ; of so many numbers both are known to 2 %.
-DRAWN, SAME = 4096, 0.1
+#: So many numbers are drawn from each of two distributions that are compared: they tell mean and spread to 2 %.
+DRAWN = 4096
+#: Two distributions count as one if their spreads differ at most by this part, and their means by it times the spread.
+SAME = 0.1
 
 _KINDS = {
     CONSTANT: initializers.Constant,
