@@ -25,11 +25,11 @@ from legacy.saved.facts.decays import Decays, not_constant, taken_beside
 from legacy.saved.facts.defaults import default_sentences, unused_sentences
 from legacy.saved.facts.inputs.fed_variables import fed_variable_sentences
 from legacy.saved.facts.inputs.input_rows import input_rows
-from legacy.saved.facts.learning_rates import LearningRate, find_learning_rates
 from legacy.saved.facts.losses import loss_rows
 from legacy.saved.facts.step_counters import counter_role, counter_rows
 from legacy.saved.facts.tower_rows import tower_rows
-from legacy.saved.facts.update_rules import held_constants, update_rule_rows
+from legacy.saved.facts.updates.learning_rates import LearningRate, find_learning_rates
+from legacy.saved.facts.updates.update_rules import held_constants, update_rule_rows
 from legacy.saved.facts.variable_updates import VariableUpdate, update_rows
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows

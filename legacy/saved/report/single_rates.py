@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from legacy.saved.facts.basics.rows import Row
 from legacy.saved.facts.basics.whole_graph import WholeGraph, scalar_constant
-from legacy.saved.facts.schedule_steps import changes, steps_to_show
+from legacy.saved.facts.updates.schedule_steps import changes, steps_to_show
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import applied_rate
 from legacy.saved.hazards.basics.evaluation import evaluate

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.facts.decoupled_decay import factor_of_weight
+from legacy.saved.facts.updates.decoupled_decay import factor_of_weight
 from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import exclude_each_other
 from legacy.saved.hazards.basics.hazard import Hazard

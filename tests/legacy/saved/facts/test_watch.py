@@ -5,7 +5,7 @@ import types
 import pytest
 
 from legacy.saved.facts import watch
-from legacy.saved.facts.learning_rates import LearningRate
+from legacy.saved.facts.updates.learning_rates import LearningRate
 from legacy.saved.facts.variable_updates import VariableUpdate
 from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.plan import Combine, Input, Noise, Race
@@ -23,7 +23,7 @@ def sums(monkeypatch):
     monkeypatch.setattr(watch, "sum_text", lambda step, phase: "gradients are summed")
     monkeypatch.setattr(watch, "only_corrects_bias", lambda context, rate, counter: rate == "corrected:0")
     monkeypatch.setattr(watch, "decay_sentences", lambda step, phase: ())
-    monkeypatch.setattr(watch, "_of_factors", lambda step, phase: ())
+    monkeypatch.setattr(watch, "multiplied_gradients", lambda step, phase: ())
     monkeypatch.setattr(watch, "_of_overrides", lambda step: ())
     monkeypatch.setattr(watch, "unequal_mean_sentences", lambda step, phase: ())
     monkeypatch.setattr(watch, "ratio_sentences", lambda step, phase: ())
@@ -220,34 +220,6 @@ def test_statistics_of_the_first_tower_alone(makers, expected):
         VariableUpdate(variable, "", towers, "-", "AssignSub") for variable, each in makers.items() for towers in each
     ]
     assert warnings(statistics=updates) == expected
-
-
-@pytest.mark.parametrize(
-    "names, text",
-    [
-        (["a"], "train: 1 weight is set by Assign besides its update: a"),
-        (["a", "b"], "train: 2 weights are set by Assign besides their update: a, b"),
-        (["a", "b", "a", "b"], "train: 2 weights are set by Assign besides their update, by 2 ops each: a, b"),
-        (list("abcdefg"), "train: 7 weights are set by Assign besides their update: a, b, c, d, e, f and 1 more"),
-    ],
-)
-def test_weights_that_are_set_besides_their_update(names, text):
-    effects = [
-        types.SimpleNamespace(
-            node=f"set_{name}", op="Assign", writes=[name], values=["x:0"], gradient=None, condition=None
-        )
-        for name in names
-    ]
-    variables = [types.SimpleNamespace(name=name, role="weight") for name in names]
-    graph = graph_of("x = Const()")
-    step = types.SimpleNamespace(
-        plan=types.SimpleNamespace(variables=variables),
-        rules=set(),
-        context=types.SimpleNamespace(state=types.SimpleNamespace(writes={}), graph=graph),
-        graph=graph,
-        clippings=types.SimpleNamespace(text=lambda nodes: ""),
-    )
-    assert list(watch._of_weights(step, types.SimpleNamespace(train_op="train", effects=effects))) == [text]
 
 
 @pytest.mark.parametrize(

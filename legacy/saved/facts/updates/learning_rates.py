@@ -13,8 +13,8 @@ from legacy.saved.facts.basics.bias_corrections import without_correction
 from legacy.saved.facts.basics.first_values import first_value, with_first_value
 from legacy.saved.facts.basics.rows import Row
 from legacy.saved.facts.basics.whole_graph import scalar_constant
-from legacy.saved.facts.plain_rules import plain_rule
-from legacy.saved.facts.schedule_steps import changes, steps_to_show
+from legacy.saved.facts.updates.plain_rules import plain_rule
+from legacy.saved.facts.updates.schedule_steps import changes, steps_to_show
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import copied_variable
 from workloads.lifted.graph import Graph, parse_tensor_name

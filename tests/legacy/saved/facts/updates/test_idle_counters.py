@@ -3,8 +3,8 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.idle_counters import idle_counter_sentences
-from legacy.saved.facts.learning_rates import find_learning_rates
+from legacy.saved.facts.updates.idle_counters import idle_counter_sentences
+from legacy.saved.facts.updates.learning_rates import find_learning_rates
 from tests.legacy.saved.facts.tower_pages import analysed_step, parts, program, sections_of, squares, watched
 
 v1 = tf.compat.v1

@@ -5,9 +5,9 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
-from legacy.saved.facts.learning_rates import find_learning_rates
-from legacy.saved.facts.rows_of_moments import moments_of_rows, slots_read
-from legacy.saved.facts.update_rules import update_rule_rows
+from legacy.saved.facts.updates.learning_rates import find_learning_rates
+from legacy.saved.facts.updates.rows_of_moments import moments_of_rows, slots_read
+from legacy.saved.facts.updates.update_rules import update_rule_rows
 from legacy.saved.facts.watch import sentences
 from tests.legacy.saved.graphs import saved, traced
 
@@ -119,7 +119,9 @@ def test_rows_that_decay_besides_are_trained_by_one_rule(change, rules):
     step = step_of(update)
     assert [row["rule"] for row in update_rule_rows(step)] == rules
     said = [text for text in sentences(step, [], []) if "besides" in text]
-    assert said == ["train: 1 weight is set by ScatterAdd besides its update: table"] * (len(rules) == 1)
+    assert said == [
+        "train: 1 weight is multiplied by 0.875 in the rows that have a gradient besides its update: table"
+    ] * (len(rules) == 1)
 
 
 def test_the_decays_of_a_lazy_adam_are_no_factors_of_its_gradients():

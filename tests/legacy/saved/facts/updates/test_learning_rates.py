@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
-from legacy.saved.facts.learning_rates import find_learning_rates
-from legacy.saved.facts.update_rules import update_rule_rows
+from legacy.saved.facts.updates.learning_rates import find_learning_rates
+from legacy.saved.facts.updates.update_rules import update_rule_rows
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1

@@ -14,9 +14,9 @@ from legacy.saved.facts.basics.bias_corrections import without_correction
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES
 from legacy.saved.facts.basics.first_values import with_first_value
 from legacy.saved.facts.basics.whole_graph import scalar_constant
-from legacy.saved.facts.learning_rates import LearningRate, described_rate, outside_of_branch
-from legacy.saved.facts.plain_rules import plain_rule
-from legacy.saved.facts.rows_of_moments import moments_of_rows, slots_read
+from legacy.saved.facts.updates.learning_rates import LearningRate, described_rate, outside_of_branch
+from legacy.saved.facts.updates.plain_rules import plain_rule
+from legacy.saved.facts.updates.rows_of_moments import moments_of_rows, slots_read
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import copied_variable
 from workloads.lifted.graph import SWITCHES, parse_tensor_name

@@ -12,9 +12,9 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.facts.combining.rows import combining_rows
 from legacy.saved.facts.combining.sums import sum_text
 from legacy.saved.facts.combining.words import combination_text
-from legacy.saved.facts.learning_rates import find_learning_rates
 from legacy.saved.facts.losses import loss_rows
-from legacy.saved.facts.update_rules import update_rule_rows
+from legacy.saved.facts.updates.learning_rates import find_learning_rates
+from legacy.saved.facts.updates.update_rules import update_rule_rows
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import whole_facts
 from tests.legacy.saved.facts.one_loss import minimized

@@ -6,7 +6,7 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.facts.decoupled_decay import decay_sentences, factor_of_weight
+from legacy.saved.facts.updates.decoupled_decay import decay_sentences, factor_of_weight
 from legacy.saved.facts.watch import sentences as sentences_of_step
 from legacy.saved.hazards.updates.twice import updated_twice
 from tests.legacy.saved.graphs import saved, traced

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
-from legacy.saved.facts.learning_rates import LearningRate
+from legacy.saved.facts.updates.learning_rates import LearningRate
 from legacy.saved.runs.fetched_beside import raised_by
 from workloads.support.wording import FEW, listed
 

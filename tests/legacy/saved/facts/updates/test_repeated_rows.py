@@ -3,8 +3,8 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.repeated_rows import repeated_row_sentences
-from tests.legacy.saved.facts.test_rows_of_moments import adam, old_adam, step_of
+from legacy.saved.facts.updates.repeated_rows import repeated_row_sentences
+from tests.legacy.saved.facts.updates.test_rows_of_moments import adam, old_adam, step_of
 
 v1 = tf.compat.v1
 

@@ -5,7 +5,7 @@ import types
 import pytest
 import tensorflow as tf
 
-from legacy.saved.facts.schedule_steps import STEPS, changes, steps_to_show
+from legacy.saved.facts.updates.schedule_steps import STEPS, changes, steps_to_show
 from tests.legacy.saved.graphs import traced
 
 
