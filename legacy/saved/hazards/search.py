@@ -16,10 +16,8 @@ from legacy.saved.hazards import (
     asymmetries,
     averages,
     combining,
-    copies,
     data,
     examples,
-    frozen_rates,
     goals,
     hinges,
     inputs,
@@ -31,22 +29,18 @@ from legacy.saved.hazards import (
     models,
     normalization,
     penalties,
-    placement,
     reinforcement,
-    reports,
     rules,
-    schedules,
     signs,
     statistics,
-    towers,
-    training,
-    untrained,
-    untrained_by_steps,
     updates,
 )
 from legacy.saved.hazards.averages.never_run import updates_never_run
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.penalties.counts import regularization
+from legacy.saved.hazards.rates import frozen_rates, schedules
+from legacy.saved.hazards.towers import copies, placement, reports, shared
+from legacy.saved.hazards.training import changes, untrained, untrained_by_steps
 
 #: The hazard of a check that failed, and most letters of its error.
 NOT_CHECKED, MOST_LETTERS = "NOT_CHECKED", 120
@@ -54,11 +48,11 @@ NOT_CHECKED, MOST_LETTERS = "NOT_CHECKED", 120
 #: Checks of the graph alone, in the order of the page: of towers and updates first, then those of each folder.
 GRAPH_CHECKS = (
     placement.misplaced_towers,
-    towers.unused_gradients,
-    towers.gradients_in_queues,
-    towers.gradients_of_workers,
-    towers.unshared_variables,
-    towers.unshared_values,
+    shared.unused_gradients,
+    shared.gradients_in_queues,
+    shared.gradients_of_workers,
+    shared.unshared_variables,
+    shared.unshared_values,
     copies.copies_that_begin_apart,
     copies.copies_that_are_not_set,
     schedules.miscounted_steps,
@@ -114,10 +108,10 @@ ANALYSIS_CHECKS = (
     examples.batch_constants,
     examples.same_batch,
     examples.no_input,
-    training.nothing_trained,
+    changes.nothing_trained,
     *combining.ANALYSIS_CHECKS,
-    training.unordered_changes,
-    training.unordered_momenta,
+    changes.unordered_changes,
+    changes.unordered_momenta,
     labels.means_over_classes,
     *data.ANALYSIS_CHECKS,
     *models.ANALYSIS_CHECKS,

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.placement import misplaced_towers
+from legacy.saved.hazards.towers.placement import misplaced_towers
 from legacy.saved.tower_search.labelling.mixed_devices import labels_of_both_kinds
 from tests.legacy.saved.graphs import saved, traced
 

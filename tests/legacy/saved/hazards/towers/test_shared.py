@@ -9,7 +9,7 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph.sync_replicas import with_own_gradients
-from legacy.saved.hazards import missing_gradients, placement, towers
+from legacy.saved.hazards.towers import missing_gradients, placement, shared
 from tests.legacy.saved.graphs import graph_of, saved, traced
 from tests.legacy.saved.hazards.two_towers import G0, G1, TOWERS, hazards
 
@@ -19,7 +19,7 @@ SCALAR = {"shape": tf.TensorShape([])}
 
 @pytest.mark.parametrize(
     "check",
-    [placement.misplaced_towers, towers.unused_gradients, towers.unshared_variables],
+    [placement.misplaced_towers, shared.unused_gradients, shared.unshared_variables],
 )
 @pytest.mark.parametrize("text", [TOWERS, "x = Placeholder()\ny = Neg(x)\n"])
 def test_a_correct_program_and_one_without_towers_have_none(check, text):
@@ -28,12 +28,12 @@ def test_a_correct_program_and_one_without_towers_have_none(check, text):
 
 def test_gradients_that_no_op_applies():
     text = TOWERS.replace("ApplyGradientDescent", "NoUpdate")
-    (found,) = hazards(towers.unused_gradients, text)
+    (found,) = hazards(shared.unused_gradients, text)
     assert found == ("GRADIENTS_NOT_APPLIED", G0, "2 towers compute gradients and no op updates a variable with them")
 
 
 def test_a_tower_whose_gradients_are_dropped():
-    found = hazards(towers.unused_gradients, TOWERS.replace(f"AddN({G0}, {G1})", f"Identity({G1})"))
+    found = hazards(shared.unused_gradients, TOWERS.replace(f"AddN({G0}, {G1})", f"Identity({G1})"))
     assert [(name, op) for name, op, _ in found] == [("GRADIENTS_DROPPED", G0)]
     assert found[0][2].startswith("none of the 1 ops of tower 0's backward pass reaches an update op")
 
@@ -57,7 +57,7 @@ def test_gradients_of_the_last_tower_are_applied_where_the_first_one_has_the_wei
         optimizer.apply_gradients(means if applied == "all" else gradients[1], name="train")
 
     whole = saved(traced(build), trainable_variables=["net/w0", "net/w1", "net/w2"])
-    found = list(towers.unused_gradients(WholeGraph(whole, analyse_graph(whole, "small", ["train"]))))
+    found = list(shared.unused_gradients(WholeGraph(whole, analyse_graph(whole, "small", ["train"]))))
     assert [(one.id, int(one.description.split("tower ")[1][0])) for one in found] == dropped
 
 
@@ -68,12 +68,12 @@ def test_gradients_of_the_last_tower_are_applied_where_the_first_one_has_the_wei
 def test_gradients_that_are_divided_by_the_dropped_towers_too(number, end):
     text = TOWERS.replace(f"AddN({G0}, {G1})", f"RealDiv({G1}, number)") + "number = Const()"
     graph = graph_of(text, number={"value": np.array(number, np.float32)})
-    (found,) = towers.unused_gradients(WholeGraph(saved(graph, trainable_variables=["v", "w"])))
+    (found,) = shared.unused_gradients(WholeGraph(saved(graph, trainable_variables=["v", "w"])))
     assert found.id == "GRADIENTS_DROPPED" and found.description.endswith(end)
 
 
 def test_a_variable_that_one_towers_gradients_reach():
-    (found,) = hazards(towers.unused_gradients, TOWERS.replace(f"sum_w = AddN({G0}, {G1})", f"sum_w = Neg({G1})"))
+    (found,) = hazards(shared.unused_gradients, TOWERS.replace(f"sum_w = AddN({G0}, {G1})", f"sum_w = Neg({G1})"))
     assert found == ("GRADIENTS_DROPPED", "train_w", "1 variable (w) gets the gradients of tower 1 only")
 
 
@@ -83,7 +83,7 @@ def test_a_gradient_of_one_tower_that_is_divided_by_all_and_that_the_other_stops
     text = text.replace("tower_0/y = Mul(v, w)", "stop = StopGradient(w)\ntower_0/y = Mul(v, stop)")
     text = text.replace("MatMul(tower_0/y)", "MatMul(gradients/Fill, tower_0/y)\ngradients/Fill = Const()")
     graph = graph_of(text, number={"value": np.array(number, np.float32)})
-    (found,) = towers.unused_gradients(WholeGraph(saved(graph, trainable_variables=["v", "w"])))
+    (found,) = shared.unused_gradients(WholeGraph(saved(graph, trainable_variables=["v", "w"])))
     text = f"1 variable (w) gets the gradients of tower 1 only{divided}; tower 0 stops those at stop"
     assert found[:3] == ("GRADIENTS_DROPPED", "train_w", text)
     whole = WholeGraph(saved(graph, trainable_variables=["v", "w"]))
@@ -108,7 +108,7 @@ def test_a_stop_that_each_tower_has_is_not_why_one_has_no_gradient(stopping, is_
         pairs = [((gradients[0] + gradients[1]) / 2.0, w), (errors[1], v)]
         v1.train.GradientDescentOptimizer(0.5).apply_gradients(pairs, name="train")
 
-    (found,) = towers.unused_gradients(WholeGraph(saved(traced(build), trainable_variables=["w", "v"])))
+    (found,) = shared.unused_gradients(WholeGraph(saved(traced(build), trainable_variables=["w", "v"])))
     assert found.description.startswith("1 variable (v) gets the gradients of tower 1 only")
     assert found.description.endswith("tower 0 stops those at tower_0/StopGradient") == is_said
 
@@ -116,7 +116,7 @@ def test_a_stop_that_each_tower_has_is_not_why_one_has_no_gradient(stopping, is_
 def test_towers_that_each_train_variables_of_their_own():
     text = TOWERS.replace(f"sum_w = AddN({G0}, {G1})", f"sum_w = Neg({G1})")
     text = text.replace(f"sum_v = AddN({G0}, {G1})", f"sum_v = Neg({G0})")
-    found = hazards(towers.unused_gradients, text)
+    found = hazards(shared.unused_gradients, text)
     assert [(name, op) for name, op, _ in found] == [
         ("TOWERS_UPDATE_ALONE", "train_v"),
         ("TOWERS_UPDATE_ALONE", "train_w"),
@@ -128,11 +128,11 @@ def test_copies_of_weights_that_no_update_rule_trains_are_not_said_to_be_trained
     text = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Neg(v)")
     text = text.replace("tower_1/y = Mul(v, w)", "read = Identity(w)\ntower_1/y = Neg(read)")
     copies = text.replace("ApplyGradientDescent(v,", "ApplyGradientDescent(g,").replace("(w, sum_w)", "(g, sum_w)")
-    ((_, _, found),) = hazards(towers.unshared_variables, copies + "    g = VariableV2()\n")
+    ((_, _, found),) = hazards(shared.unshared_variables, copies + "    g = VariableV2()\n")
     assert found == "every tower has 1 variable of its own, which no update rule trains"
     set_from = "    g = VariableV2()\n    set_v = Assign(v, {})\n    set_w = Assign(w, {})\n"
-    assert hazards(towers.unshared_variables, copies + set_from.format("g", "g")) == []
-    ((_, _, other),) = hazards(towers.unshared_variables, copies + set_from.format("g", "z") + "    z = VariableV2()\n")
+    assert hazards(shared.unshared_variables, copies + set_from.format("g", "g")) == []
+    ((_, _, other),) = hazards(shared.unshared_variables, copies + set_from.format("g", "z") + "    z = VariableV2()\n")
     assert other == found  # z is no variable that the update trains
 
 
@@ -140,14 +140,14 @@ def test_variables_that_each_tower_has_for_itself():
     text = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Neg(v)")
     text = text.replace("tower_1/y = Mul(v, w)", "read = Identity(w)\ntower_1/y = Neg(read)")
     text = text.replace("train_w = ApplyGradientDescent(w, sum_w)", "")  # the average is applied to tower 0's own
-    (found,) = hazards(towers.unshared_variables, text)
+    (found,) = hazards(shared.unshared_variables, text)
     text_of = (
         "every tower has 1 variable of its own, and the step trains those of tower 0 alone, with all towers' gradients"
     )
     assert found[:2] == ("VARIABLES_NOT_SHARED", "v") and found[2].startswith(text_of)
     assert found[2].endswith("tower 1 computes gradients from copies that nothing changes")
     text += "\n    copied = Assign(w, v)\n    sync = NoOp(^copied)\n"
-    ((_, _, other),) = hazards(towers.unshared_variables, text)
+    ((_, _, other),) = hazards(shared.unshared_variables, text)
     assert other.endswith("from copies that only other runs change, such as sync")
 
 
@@ -169,7 +169,7 @@ def test_copies_that_nothing_trains_beside_those_of_a_tower_that_trains_its_own(
         v1.train.GradientDescentOptimizer(0.5).apply_gradients(pairs, name="train")
 
     graph = saved(traced(build), trainable_variables=["w", "head0", "head1"])
-    (found,) = towers.unshared_variables(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", ["train"])))
+    (found,) = shared.unshared_variables(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", ["train"])))
     end = "tower 0 alone, with fewer than all towers' gradients: tower 1 computes gradients from copies that nothing "
     assert found.id == "VARIABLES_NOT_SHARED" and found.description.endswith(end + "changes")
 
@@ -195,26 +195,26 @@ def test_weights_of_each_tower_that_a_later_towers_penalty_has_too(own, named):
         v1.train.GradientDescentOptimizer(0.5).apply_gradients(zip(sums, v1.trainable_variables()), name="train")
 
     graph = saved(traced(build), trainable_variables=["w", "head0", "head1"] if own else ["w", "head1"])
-    (found,) = towers.unshared_variables(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", ["train"])))
+    (found,) = shared.unshared_variables(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", ["train"])))
     assert found.id == named
     if own:
         assert found.description.endswith("1 variable of its own, which it trains alone; they share all others")
 
 
 def test_a_variable_that_one_tower_reads():
-    (found,) = hazards(towers.unshared_variables, TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Neg(v)"))
+    (found,) = hazards(shared.unshared_variables, TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Neg(v)"))
     assert found == ("VARIABLE_OF_SOME_TOWERS", "w", "read by tower 1 of 2 only")
 
 
 def test_variables_that_the_same_towers_read_are_named_together():
-    text = TOWERS.replace("tower_0/y = Mul(v, w)", "x = Placeholder()\ntower_0/y = Neg(x)")
-    (found,) = hazards(towers.unshared_variables, text)
+    text = TOWERS.replace("tower_0/y = Mul(v, w)", "u = VariableV2()\ntower_0/y = Neg(u)")
+    (found,) = hazards(shared.unshared_variables, text.replace("tower_1/y = Mul(v, w)", "tower_1/y = Mul(v, w, u)"))
     assert found == ("VARIABLE_OF_SOME_TOWERS", "v", "2 variables (v, w) are read by tower 1 of 2 only")
 
 
 def test_an_assignment_in_a_tower_is_no_read():
     text = TOWERS.replace("tower_0/y = Mul(v, w)", "tower_0/y = Neg(v)\ntower_0/init = Assign(w, v)")
-    (found,) = hazards(towers.unshared_variables, text)
+    (found,) = hazards(shared.unshared_variables, text)
     assert found[2] == "read by tower 1 of 2 only"
 
 
@@ -229,20 +229,20 @@ def test_variables_that_each_tower_updates_are_listed_with_the_number_of_the_oth
                 v1.train.GradientDescentOptimizer(0.5).minimize(loss)
 
     names = [f"v{number}" for number in range(count)]
-    (found,) = towers.unused_gradients(WholeGraph(saved(traced(build), trainable_variables=names)))
+    (found,) = shared.unused_gradients(WholeGraph(saved(traced(build), trainable_variables=names)))
     assert found.description.startswith(f"each of the 2 towers updates {count} variables {listed} by itself")
 
 
 def test_towers_that_each_update_the_same_variables():
     text = TOWERS.replace(f"sum_w = AddN({G0}, {G1})", f"sum_w = Neg({G1})")
     text = text.replace(f"sum_v = AddN({G0}, {G1})", f"sum_v = Neg({G0})").replace("(w, sum_w)", "(v, sum_w)")
-    (found,) = hazards(towers.unused_gradients, text)
+    (found,) = hazards(shared.unused_gradients, text)
     assert found[:2] == ("TOWERS_UPDATE_ALONE", "train_v")
     assert found[2].startswith("each of the 2 towers updates 1 variable (v) by itself: 2 updates a step")
     assert "slot" not in found[2]
     text = text.replace("ApplyGradientDescent(v, sum_v)", "ApplyMomentum(v, a, sum_v)\n    a = VariableV2()")
     text = text.replace("ApplyGradientDescent(v, sum_w)", "ApplyMomentum(v, b, sum_w)\n    b = VariableV2()")
-    (found,) = hazards(towers.unused_gradients, text)
+    (found,) = hazards(shared.unused_gradients, text)
     assert found[2].endswith("each from one tower's gradient, and with 1 slot of its own")
 
 
@@ -257,19 +257,19 @@ def test_an_averaged_copy_that_no_update_depends_on_is_no_variable_of_some_tower
     text = COPIES.replace("tower_0/y = Mul(v)", f"tower_0/y = {forward}")
     text += "\n    average = VariableV2()\n    tower_0/sample = Neg(average)\n"
     whole = WholeGraph(saved(graph_of(text), trainable_variables=["v", "w", "average"]))
-    assert {hazard.id for hazard in towers.unshared_variables(whole)} == named
+    assert {hazard.id for hazard in shared.unshared_variables(whole)} == named
 
 
 def test_copies_of_a_model_that_all_towers_gradients_update_are_shared_by_hand():
-    assert hazards(towers.unshared_variables, COPIES) == []
+    assert hazards(shared.unshared_variables, COPIES) == []
     asked = COPIES + "\n    tower_0/ready = IsVariableInitialized(w)\n"  # as sessions that wait for variables do
-    assert hazards(towers.unshared_variables, asked) == []
+    assert hazards(shared.unshared_variables, asked) == []
     alone = COPIES.replace(f"AddN({G0}, {G1})", f"AddN({G0})", 1)
-    (found,) = hazards(towers.unshared_variables, alone)
+    (found,) = hazards(shared.unshared_variables, alone)
     assert found[0] == "VARIABLES_NOT_SHARED" and found[2].endswith("of its own: the towers train separate models")
     text = f"{alone}\n    u = VariableV2()\n    tower_0/z = Neg(u)\n    tower_1/z = Neg(u)\n"
     whole = WholeGraph(saved(graph_of(text), trainable_variables=["u", "v", "w"]))
-    (found,) = towers.unshared_variables(whole)
+    (found,) = shared.unshared_variables(whole)
     assert found[2].endswith("of its own, which it trains alone; they share all others")
 
 
@@ -294,7 +294,7 @@ def test_towers_that_assign_what_they_read_and_changed(change, undoes):
                 done.append(v1.assign_sub(w, step) if change == "assign_sub" else v1.assign(w, value - step))
         tf.group(*done, name="train")
 
-    (found,) = towers.unused_gradients(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    (found,) = shared.unused_gradients(WholeGraph(saved(traced(build), trainable_variables=["w"])))
     assert found.id == "TOWERS_UPDATE_ALONE" and ("may undo the others" in found.description) == undoes
 
 
@@ -323,7 +323,7 @@ def test_copies_that_are_averaged_are_no_separate_models(averaged, apart, end):
         tf.group(*(updates if apart else setters), name="train")
 
     graph = saved(traced(build), trainable_variables=["w0", "w1"])
-    (found,) = towers.unshared_variables(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", ["train"])))
+    (found,) = shared.unshared_variables(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", ["train"])))
     assert found.id == "VARIABLES_NOT_SHARED" and end in found.description
 
 
@@ -337,8 +337,8 @@ MINIMIZED = f"""
 
 def test_updates_of_single_towers_that_the_step_does_not_run():
     """`minimize` in each tower makes them, also where the program applies averaged gradients."""
-    assert hazards_of_step(towers.unused_gradients, TOWERS + MINIMIZED, "train") == []
-    found = hazards_of_step(towers.unused_gradients, TOWERS + MINIMIZED, "each")
+    assert hazards_of_step(shared.unused_gradients, TOWERS + MINIMIZED, "train") == []
+    found = hazards_of_step(shared.unused_gradients, TOWERS + MINIMIZED, "each")
     assert [entry[0] for entry in found] == ["TOWERS_UPDATE_ALONE"]
 
 
@@ -351,13 +351,13 @@ def test_step_counters_that_each_tower_makes():
         """
     own = counters + TOWERS.replace("0/y = Mul(v, w)", "0/y = Mul(v, w, tower_0/beta)")
     own = own.replace("1/y = Mul(v, w)", "1/y = Mul(v, w, tower_1/beta)") + "train = NoOp(^train_v, ^train_w{more})"
-    ((name, op, text),) = hazards_of_step(towers.unshared_values, own.format(more=""), "train")
+    ((name, op, text),) = hazards_of_step(shared.unshared_values, own.format(more=""), "train")
     assert (name, op) == ("VALUES_NOT_SHARED", "step_0")
     assert text.startswith("each tower reads 1 scalar variable of its own, which the step does not change (step_0, ")
-    shared = own.format(more="").replace("Mul(step_1)", "Mul(step_0)")
-    assert hazards_of_step(towers.unshared_values, shared, "train") == []
+    common = own.format(more="").replace("Mul(step_1)", "Mul(step_0)")
+    assert hazards_of_step(shared.unshared_values, common, "train") == []
     counted = own.format(more=", ^count_0, ^count_1") + "\ncount_0 = AssignAdd(step_0)\ncount_1 = AssignAdd(step_1)"
-    assert hazards_of_step(towers.unshared_values, counted, "train") == []
+    assert hazards_of_step(shared.unshared_values, counted, "train") == []
 
 
 QUEUED = (
@@ -370,18 +370,18 @@ QUEUED = (
 
 
 def test_a_queue_of_gradients_is_named_and_drops_none():
-    (found,) = hazards(towers.gradients_in_queues, QUEUED)
+    (found,) = hazards(shared.gradients_in_queues, QUEUED)
     assert found[:2] == ("GRADIENTS_QUEUED", "queue")
-    assert hazards(towers.unused_gradients, QUEUED) == []
+    assert hazards(shared.unused_gradients, QUEUED) == []
 
 
 def test_gradients_of_the_same_run_wait_nowhere():
-    assert hazards(towers.gradients_in_queues, TOWERS) == hazards(towers.gradients_of_workers, TOWERS) == []
+    assert hazards(shared.gradients_in_queues, TOWERS) == hazards(shared.gradients_of_workers, TOWERS) == []
 
 
 def test_accumulators_of_several_workers_are_named():
     text = TOWERS + "\n    sums = ConditionalAccumulator()\n    more = ResourceConditionalAccumulator()\n"
-    (found,) = hazards(towers.gradients_of_workers, text)
+    (found,) = hazards(shared.gradients_of_workers, text)
     assert found[:2] == ("GRADIENTS_OF_WORKERS", "sums") and "into 2 accumulators" in found[2]
     assert "whose means a thread of the chief applies" in found[2]
 
@@ -398,7 +398,7 @@ def test_the_number_of_gradients_in_each_mean_of_workers_is_said(number, words):
         optimizer.apply_gradients(pairs, v1.train.get_global_step(), name="train")
 
     whole = WholeGraph(with_own_gradients(saved(traced(build), trainable_variables=["w", "v"])))
-    (found,) = towers.gradients_of_workers(whole)
+    (found,) = shared.gradients_of_workers(whole)
     assert f"whose means, of {words} each, a thread of the chief applies" in found.description
 
 
@@ -416,7 +416,7 @@ def test_updates_that_another_train_op_makes_are_none_of_the_run(train_ops, expe
 
     graph = saved(traced(build), trainable_variables=["w"])
     whole = WholeGraph(graph, analyse_graph(graph, "small", train_ops))
-    assert [hazard.id for hazard in towers.unused_gradients(whole)] == expected
+    assert [hazard.id for hazard in shared.unused_gradients(whole)] == expected
 
 
 @pytest.mark.parametrize(
@@ -440,5 +440,5 @@ def test_a_loss_that_does_not_depend_on_a_variable_has_no_gradient_of_it_to_drop
         optimizer.apply_gradients([(by_w[0] + by_w[1], w), (by_b, b)], name="train")
 
     graph = saved(traced(build), trainable_variables=["w", "b"])
-    found = towers.unused_gradients(WholeGraph(graph, analyse_graph(graph, "small", ["train"])))
+    found = shared.unused_gradients(WholeGraph(graph, analyse_graph(graph, "small", ["train"])))
     assert [one.description for one in found] == expected

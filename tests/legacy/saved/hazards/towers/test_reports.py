@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards import reports
+from legacy.saved.hazards.towers import reports
 from tests.legacy.saved.facts.tower_pages import hazards as names_of
 from tests.legacy.saved.facts.tower_pages import parts, program, sections_of, squares
 from tests.legacy.saved.graphs import saved, traced

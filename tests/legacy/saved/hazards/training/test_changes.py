@@ -6,7 +6,8 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards import examples, inputs, training
+from legacy.saved.hazards import examples, inputs
+from legacy.saved.hazards.training import changes
 from tests.legacy.saved.graphs import graph_of, saved, traced
 
 v1 = tf.compat.v1
@@ -22,7 +23,7 @@ def reasons(make_loss, rate=0.5):
 
     graph = saved(traced(build), trainable_variables=["w"])
     found = analyse_graph(graph, "small")
-    return [hazard.description for hazard in training.nothing_trained(WholeGraph(graph, found), found)]
+    return [hazard.description for hazard in changes.nothing_trained(WholeGraph(graph, found), found)]
 
 
 def test_examples_that_are_constants_of_the_graph():
@@ -94,7 +95,7 @@ def test_an_update_that_takes_no_gradient_of_its_weight(make_gradient, reason):
 
     graph = saved(traced(build), trainable_variables=["v", "w"])
     found = analyse_graph(graph, "small", ["train"])
-    said = [hazard.description for hazard in training.nothing_trained(WholeGraph(graph, found), found)]
+    said = [hazard.description for hazard in changes.nothing_trained(WholeGraph(graph, found), found)]
     assert said == ([] if reason is None else [f"train trains nothing: {reason}"])
 
 
@@ -108,7 +109,7 @@ def test_a_turn_that_clips_weights_trains_nothing_by_intention():
     graph = saved(traced(build), trainable_variables=["w"])
     found = analyse_graph(graph, "small", ["train", "clip"])
     assert [phase.train_op for phase in found.plan.phases] == ["train", "clip"]
-    assert not list(training.nothing_trained(WholeGraph(graph, found), found))
+    assert not list(changes.nothing_trained(WholeGraph(graph, found), found))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_a_turn_that_moves_a_server_towards_its_workers_weights_is_meant(moves, 
 
     graph = saved(traced(build), trainable_variables=["w"])
     found = analyse_graph(graph, "small", ["train", "push"])
-    assert [hazard.id for hazard in training.nothing_trained(WholeGraph(graph, found), found)] == expected
+    assert [hazard.id for hazard in changes.nothing_trained(WholeGraph(graph, found), found)] == expected
 
 
 @pytest.mark.parametrize("bounds, expected", [(True, []), (False, ["NOTHING_TRAINED"])])
@@ -147,7 +148,7 @@ def test_a_run_of_several_ops_that_clip_weights_trains_nothing_by_intention(boun
     graph = saved(traced(build), trainable_variables=["v", "w"])
     found = analyse_graph(graph, "small", ["set_v+set_w", "train"])
     assert [phase.train_op for phase in found.plan.phases] == ["set_v_together", "train"]
-    assert [hazard.id for hazard in training.nothing_trained(WholeGraph(graph, found), found)] == expected
+    assert [hazard.id for hazard in changes.nothing_trained(WholeGraph(graph, found), found)] == expected
 
 
 DROPOUT = """
@@ -262,5 +263,5 @@ def test_weights_that_follow_a_momentum_beside_its_assignment_are_named(reads_re
 
     graph = saved(traced(build), trainable_variables=["w"])
     found = analyse_graph(graph, "small", ["train"])
-    hazards = list(training.unordered_momenta(WholeGraph(graph, found), found))
+    hazards = list(changes.unordered_momenta(WholeGraph(graph, found), found))
     assert [hazard.id for hazard in hazards] == ["MOMENTUM_RACE"] * count

@@ -2,7 +2,7 @@
 
 import pytest
 
-from legacy.saved.hazards import placement
+from legacy.saved.hazards.towers import placement
 from tests.legacy.saved.hazards.two_towers import G0, G1, TOWERS, hazards
 
 PRODUCTS = TOWERS.replace("Mul(v, w)", "MatMul(v, w)")

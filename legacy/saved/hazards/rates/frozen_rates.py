@@ -12,7 +12,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import is_read
-from legacy.saved.hazards.schedules import nodes_of_rates
+from legacy.saved.hazards.rates.schedules import nodes_of_rates
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.int32, tf.int64)}

@@ -17,7 +17,7 @@ from legacy.saved.hazards.basics.copies import (
     variables_of_some_towers,
 )
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
-from legacy.saved.hazards.missing_gradients import divided_text, stopped_text
+from legacy.saved.hazards.towers.missing_gradients import divided_text, stopped_text
 from legacy.saved.runs import train_ops
 from legacy.saved.runs.accumulation import queued_gradients
 from workloads.lifted.tensors.gradient_names import is_gradient_op

@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.frozen_rates import frozen_learning_rate
-from legacy.saved.hazards.schedules import (
+from legacy.saved.hazards.rates.frozen_rates import frozen_learning_rate
+from legacy.saved.hazards.rates.schedules import (
     miscounted_steps,
     steps_of_one_towers_examples,
     steps_that_are_not_saved,

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.untrained_by_steps import variables_behind_rounding
+from legacy.saved.hazards.training.untrained_by_steps import variables_behind_rounding
 from tests.legacy.saved.hazards.minimized import fed, found, variable
 
 v1 = tf.compat.v1

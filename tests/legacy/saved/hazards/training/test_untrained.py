@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.untrained import (
+from legacy.saved.hazards.training.untrained import (
     gradients_of_the_first_alone,
     untrained_layers,
     variables_without_gradient,

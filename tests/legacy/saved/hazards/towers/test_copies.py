@@ -5,8 +5,8 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.copies import copies_that_are_not_set, copies_that_begin_apart
-from legacy.saved.hazards.training import nothing_trained
+from legacy.saved.hazards.towers.copies import copies_that_are_not_set, copies_that_begin_apart
+from legacy.saved.hazards.training.changes import nothing_trained
 from legacy.saved.hazards.updates.gradients import gradients_of_others
 from tests.legacy.saved.graphs import saved, traced
 

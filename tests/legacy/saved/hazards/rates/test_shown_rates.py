@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.frozen_rates import frozen_learning_rate
+from legacy.saved.hazards.rates.frozen_rates import frozen_learning_rate
 from tests.legacy.saved.graphs import saved, traced
 
 v1 = tf.compat.v1
