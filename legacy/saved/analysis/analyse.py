@@ -35,12 +35,12 @@ from legacy.saved.graph.cut import cone
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.graph.trained import trained_variables
+from legacy.saved.inputs import description
 from legacy.saved.runs import accumulation, carried_state, switches, train_ops
 from legacy.saved.runs.beside import join_runs, never_run, run_beside, with_assignments
 from legacy.saved.runs.fetched_beside import counters_beside
 from legacy.saved.runs.recorded_feeds import FedTensor, carried_text, fed_tensors, feeds_text, recorded_carry
 from legacy.saved.runs.unused_updates import counter_note, unused_notes
-from legacy.saved.tower_search import inputs
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import Effect, Plan, Variable
 from workloads.support.errors import InputError
@@ -263,9 +263,9 @@ def _plan(
 ) -> Plan:
     """The plan of some analysed train ops."""
     graph, imported, towers = context.graph, context.imported, context.towers
-    batch = inputs.batch_size(graph, imported, matched.rows)
-    shared = towers.count > 1 and not inputs.own_rows(imported, matched.rows)
-    describer = inputs.InputDescriber(graph, imported, cut.origins, batch, shared)
+    batch = description.batch_size(graph, imported, matched.rows)
+    shared = towers.count > 1 and not description.own_rows(imported, matched.rows)
+    describer = description.InputDescriber(graph, imported, cut.origins, batch, shared)
     own = describer.describe(matched.rows)
     common_rows = [[tensor] for tensor in matched.common]
     common = describer.describe(common_rows, common=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from legacy.saved.graph import op_types
-from legacy.saved.tower_search.settings import is_number_of_settings
+from legacy.saved.inputs.settings import is_number_of_settings
 from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.tensors.gradient_names import in_gradient_graphs
 

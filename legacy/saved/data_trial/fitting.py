@@ -31,7 +31,7 @@ from legacy.saved.data_trial.trial_choices import (
 )
 from legacy.saved.data_trial.trial_run import TrialOutcome, TrialRunner
 from legacy.saved.data_trial.trial_sizes import BATCH_PRIME, corrected_sizes, first_sizes, with_sizes
-from legacy.saved.tower_search.input_parts import constant_part, rows_taken
+from legacy.saved.inputs.parts import constant_part, rows_taken
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.made_up_data import OPEN
 from workloads.lifted.own_examples import OwnExamples

@@ -24,8 +24,8 @@ from legacy.saved.facts.updates.learning_rates import LearningRate
 from legacy.saved.facts.updates.repeated_rows import repeated_row_sentences
 from legacy.saved.facts.updates.weight_changes import multiplied_gradients, set_besides, updated_under_conditions
 from legacy.saved.facts.variable_updates import VariableUpdate
-from legacy.saved.tower_search.input_parts import is_indexed
-from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on
+from legacy.saved.inputs.description import is_only_measured, is_trained_on
+from legacy.saved.inputs.parts import is_indexed
 from legacy.saved.tower_search.towers import taker_alone
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.made_up_data import part_of_whole

@@ -21,9 +21,9 @@ from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 from legacy.saved.hazards.basics.squares import adds_deviations
-from legacy.saved.tower_search.input_parts import is_indexed, split_dimension
-from legacy.saved.tower_search.inputs import is_only_measured, is_trained_on
-from legacy.saved.tower_search.tables import is_table
+from legacy.saved.inputs.description import is_only_measured, is_trained_on
+from legacy.saved.inputs.parts import is_indexed, split_dimension
+from legacy.saved.inputs.tables import is_table
 from legacy.saved.tower_search.towers import taker_alone
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.plan import Combine, Input

@@ -13,7 +13,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import trained_by
 from legacy.saved.hazards.basics.dropout import kept_share
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.tower_search.settings import gives_sizes_alone
+from legacy.saved.inputs.settings import gives_sizes_alone
 from workloads.lifted.graph import Graph, TensorId
 
 #: Names of placeholders that hold targets; and of placeholders that serve another purpose than training.

@@ -12,8 +12,8 @@ from typing import Tuple
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.row_stacks import stacks_of
-from legacy.saved.tower_search.tables import GATHERS
+from legacy.saved.inputs.row_stacks import stacks_of
+from legacy.saved.inputs.tables import GATHERS
 from workloads.lifted.graph import Graph, TensorId
 
 #: The bit of a node's mask that says that it depends on data or random numbers; see `towers.Towers`.

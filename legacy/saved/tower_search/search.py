@@ -15,12 +15,12 @@ from collections.abc import Collection, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
+from legacy.saved.inputs.settings import is_scalar_setting
 from legacy.saved.tower_search.branches import are_branches, may_be_towers
 from legacy.saved.tower_search.different_parts import NO_FORWARD, different_parts
 from legacy.saved.tower_search.joint_paths import PATHS, are_joint_paths
 from legacy.saved.tower_search.labelling.labellings import SMALLEST_TOWER, Labelling, Source, labellings
 from legacy.saved.tower_search.labelling.own_gradients import labellings_by_gradients
-from legacy.saved.tower_search.settings import is_scalar_setting
 from legacy.saved.tower_search.tower_flow import TowerFlow
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId

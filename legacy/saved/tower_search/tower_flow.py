@@ -8,14 +8,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.batch_slices import DATA, batch_slices
-from legacy.saved.tower_search.exchanging_layers import layers_behind_exchanges
-from legacy.saved.tower_search.labelling.labellings import Labelling
-from legacy.saved.tower_search.nodes_without_data import (
+from legacy.saved.inputs.nodes_without_data import (
     gradients_without_data,
     numbers_of_rows,
     takers_of_kept_examples,
 )
+from legacy.saved.tower_search.batch_slices import DATA, batch_slices
+from legacy.saved.tower_search.exchanging_layers import layers_behind_exchanges
+from legacy.saved.tower_search.labelling.labellings import Labelling
 from legacy.saved.tower_search.towers import Towers, is_of_several, owners
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import imported_graph
-from legacy.saved.tower_search.settings import is_of_arrays
+from legacy.saved.inputs.settings import is_of_arrays
 from legacy.source.basics.expressions import (
     Definition,
     Expression,

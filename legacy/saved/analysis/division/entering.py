@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.graph import op_types
-from legacy.saved.tower_search.settings import is_number_of_settings, is_scalar_setting
+from legacy.saved.inputs.settings import is_number_of_settings, is_scalar_setting
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
-from legacy.saved.tower_search.input_parts import is_index
+from legacy.saved.inputs.parts import is_index
 from workloads.lifted.graph import TensorId, parse_tensor_name
 
 #: Ops that hand on what they take.

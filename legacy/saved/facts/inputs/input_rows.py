@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row
 from legacy.saved.graph import op_types
+from legacy.saved.inputs.settings import gives_sizes_alone, is_of_arrays
 from legacy.saved.tower_search.batch_slices import SLICES
-from legacy.saved.tower_search.settings import gives_sizes_alone, is_of_arrays
 from legacy.saved.tower_search.towers import taker_alone
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Input

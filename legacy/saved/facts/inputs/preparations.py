@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.inputs.input_rows import is_of_examples
 from legacy.saved.graph import op_types
-from legacy.saved.tower_search.settings import is_scalar_setting
+from legacy.saved.inputs.settings import is_scalar_setting
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.support.wording import SEVERAL, listed
 

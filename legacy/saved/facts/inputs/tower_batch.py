@@ -8,8 +8,7 @@ from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.inputs.datasets import rows_of_batches
 from legacy.saved.facts.inputs.indexed_parts import indexed_part
 from legacy.saved.facts.inputs.trained_rows import trained_rows
-from legacy.saved.tower_search.batch_slices import SLICES
-from legacy.saved.tower_search.input_parts import (
+from legacy.saved.inputs.parts import (
     constant_part,
     dealt_dimension,
     equal_slices,
@@ -17,7 +16,8 @@ from legacy.saved.tower_search.input_parts import (
     is_time_first,
     split_dimension,
 )
-from legacy.saved.tower_search.rows_used import rows_used
+from legacy.saved.inputs.rows_used import rows_used
+from legacy.saved.tower_search.batch_slices import SLICES
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan.step_inputs import Input
 from workloads.support.wording import counted

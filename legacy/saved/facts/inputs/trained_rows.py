@@ -8,9 +8,9 @@ from typing import FrozenSet, NamedTuple, Union
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.input_parts import split_dimension
-from legacy.saved.tower_search.rows_used import rows_of_slice
-from legacy.saved.tower_search.tables import GATHERS
+from legacy.saved.inputs.parts import split_dimension
+from legacy.saved.inputs.rows_used import rows_of_slice
+from legacy.saved.inputs.tables import GATHERS
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.plan import Phase
 

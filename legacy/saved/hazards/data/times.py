@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.tower_search.input_parts import split_dimension
+from legacy.saved.inputs.parts import split_dimension
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 

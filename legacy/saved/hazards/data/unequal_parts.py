@@ -9,7 +9,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_signs import linear_signs
-from legacy.saved.tower_search.rows_used import rows_used
+from legacy.saved.inputs.rows_used import rows_used
 from workloads.lifted.graph import parse_tensor_name
 
 

@@ -2,7 +2,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.settings import is_array, is_number_of_settings, is_scalar_setting
+from legacy.saved.inputs.settings import is_array, is_number_of_settings, is_scalar_setting
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 

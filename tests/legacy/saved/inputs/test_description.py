@@ -2,7 +2,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.inputs import InputDescriber, batch_size
+from legacy.saved.inputs.description import InputDescriber, batch_size
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 

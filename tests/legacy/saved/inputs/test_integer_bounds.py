@@ -2,7 +2,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.integer_bounds import CLASSES, are_lengths, class_limit, least_mark, upper_bound
+from legacy.saved.inputs.integer_bounds import CLASSES, are_lengths, class_limit, least_mark, upper_bound
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 

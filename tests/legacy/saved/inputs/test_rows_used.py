@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.rows_used import rows_needed, rows_of_slice, rows_used
+from legacy.saved.inputs.rows_used import rows_needed, rows_of_slice, rows_used
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 

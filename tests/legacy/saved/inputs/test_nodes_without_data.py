@@ -1,6 +1,6 @@
 """Nodes without data that each tower has: numbers of rows, and gradients behind linear layers."""
 
-from legacy.saved.tower_search.nodes_without_data import gradients_without_data, numbers_of_rows
+from legacy.saved.inputs.nodes_without_data import gradients_without_data, numbers_of_rows
 from tests.legacy.saved.graphs import graph_of
 
 LABELS = {"rows_0": 0, "look_0": 0, "rows_1": 1, "look_1": 1}

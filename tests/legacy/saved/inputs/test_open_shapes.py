@@ -4,8 +4,8 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.inputs import InputDescriber
-from legacy.saved.tower_search.open_shapes import is_slice, known_shape
+from legacy.saved.inputs.description import InputDescriber
+from legacy.saved.inputs.open_shapes import is_slice, known_shape
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.tables import GATHERS
+from legacy.saved.inputs.tables import GATHERS
 from workloads.lifted.graph import Graph, TensorId, Use
 
 #: Masks of a StridedSlice with which its dimensions are not those of its input.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.open_shapes import is_slice
+from legacy.saved.inputs.open_shapes import is_slice
 from workloads.lifted.graph import Graph, TensorId, Use
 
 #: Ops that take a scalar setting in a model.

@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.integer_bounds import are_lengths, class_limit, least_mark, upper_bound
-from legacy.saved.tower_search.open_shapes import known_shape
-from legacy.saved.tower_search.rows_used import rows_needed
-from legacy.saved.tower_search.settings import is_array, is_place_of_parts, is_scalar_setting, is_share
-from legacy.saved.tower_search.sparse_inputs import shape_of_part, sparse_parts
-from legacy.saved.tower_search.tables import is_table
+from legacy.saved.inputs.integer_bounds import are_lengths, class_limit, least_mark, upper_bound
+from legacy.saved.inputs.open_shapes import known_shape
+from legacy.saved.inputs.rows_used import rows_needed
+from legacy.saved.inputs.settings import is_array, is_place_of_parts, is_scalar_setting, is_share
+from legacy.saved.inputs.sparse_inputs import shape_of_part, sparse_parts
+from legacy.saved.inputs.tables import is_table
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import Input, Phase
 

@@ -2,7 +2,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.sparse_inputs import sparse_parts
+from legacy.saved.inputs.sparse_inputs import sparse_parts
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 

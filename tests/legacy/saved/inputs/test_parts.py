@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.tower_search.input_parts import constant_part, dealt_dimension, is_index, is_indexed, split_dimension
+from legacy.saved.inputs.parts import constant_part, dealt_dimension, is_index, is_indexed, split_dimension
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 
