@@ -14,7 +14,9 @@ from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Numbers of labels of 1 and of 0, by which weights are evaluated: few of one class, and few of the other.
-FEW, MANY = 2.0, 8.0
+RARE, COMMON = 2.0, 8.0
+#: Ops of an element of the result by an element of each input.
+_ELEMENTWISE = ("Add", "AddV2", "Sub", "Mul", "Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LogicalNot")
 #: Ops of a result by all elements of a tensor.
 _TOTALS = ("Sum", "Mean", "Size")
 
@@ -31,8 +33,8 @@ def reversed_class_weights(whole: WholeGraph) -> Iterator[Hazard]:
             if value.node not in made_by_weights(whole) or weight.node in made_by_weights(whole):
                 continue
             labels = _labels(whole, weight.node) if weight.node in whole.data else None
-            rare = _ratio(whole, weight, labels, FEW, MANY) if labels is not None else None
-            common = _ratio(whole, weight, labels, MANY, FEW) if rare is not None and labels is not None else None
+            rare = _ratio(whole, weight, labels, RARE, COMMON) if labels is not None else None
+            common = _ratio(whole, weight, labels, COMMON, RARE) if rare is not None and labels is not None else None
             if rare is not None and common is not None and rare < 1 < common:
                 yield Hazard(
                     "CLASS_WEIGHTS_REVERSED",
@@ -68,9 +70,6 @@ def _leaves(whole: WholeGraph, tensor: TensorId) -> list[TensorId]:
         else:
             found.append(source)
     return found
-
-
-_ELEMENTWISE = ("Add", "AddV2", "Sub", "Mul", "Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LogicalNot")
 
 
 def _ratio(whole: WholeGraph, weight: TensorId, labels: TensorId, ones: float, zeros: float) -> float | None:
