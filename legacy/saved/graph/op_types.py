@@ -5,6 +5,7 @@ The lists follow the op registries of TensorFlow 0.12, 1.4, 1.15 and 2.21.
 
 from __future__ import annotations
 
+from workloads.lifted.graph import ENTERS, TWO_WAY_SWITCHES
 from workloads.lifted.pieces.noise import TWINS
 
 #: Ops that run a Python function.
@@ -107,6 +108,9 @@ LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
 DISTINCT = ("Unique", "UniqueV2")
 #: Ops that give a variable's value as it is.
 READS = ("Identity", "ReadVariableOp")
+#: Those, and ops that hand it on into a loop or as another type; and those that do so into a branch of a `cond`, too.
+READS_IN_LOOPS = (*READS, *ENTERS, "Cast")
+READS_IN_BRANCHES = (*READS_IN_LOOPS, *TWO_WAY_SWITCHES)
 #: Ops that read a resource variable's value from its handle.
 RESOURCE_READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape")
 #: Ops that pass a handle or a reference on without reading the value.

@@ -17,7 +17,7 @@ from workloads.lifted.graph import TensorId
 #: Most values of a schedule that are shown.
 MOST_VALUES = 8
 #: What hands a learning rate on.
-_COPIES = ("Identity", "Cast", "ReadVariableOp", "Enter", "RefEnter")
+_COPIES = op_types.READS_IN_LOOPS
 
 
 def rate_rows(whole: WholeGraph) -> list[Row]:

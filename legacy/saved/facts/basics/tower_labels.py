@@ -24,8 +24,6 @@ MOST_CROSSINGS = 0.02
 NAMES_BEFORE_DEVICES = 1.5
 #: Ops of gradient ops that no derivative passes.
 NO_PASS = ("Cast", "Const", "Shape", "Size")
-#: Ops that give a variable's value on as it is, also into branches and loops.
-_COPIES = ("Identity", "ReadVariableOp", "Cast", "Enter", "RefEnter", "Switch", "RefSwitch")
 #: Copies of one model have at least this share of their op types in common.
 LEAST_LIKENESS = 0.6
 
@@ -136,7 +134,7 @@ def _take_variables(graph: Graph, labels: Mapping[str, int]) -> bool:
     values, todo = set(variables), variables
     while todo:
         new = {use.node for name in todo for use in graph.users(name)} - values
-        todo = [name for name in new if graph.type(name) in _COPIES]
+        todo = [name for name in new if graph.type(name) in op_types.READS_IN_BRANCHES]
         values.update(todo)
     taking = {labels[use.node] for name in values for use in graph.users(name) if use.node in labels}
     return not variables or taking == set(labels.values())

@@ -8,6 +8,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read, variables_behind
+from workloads.lifted.graph import TWO_WAY_SWITCHES
 
 _ASSIGNS, _SUBTRACTS, _ADDS = (
     op_types.SETS,
@@ -132,6 +133,6 @@ def _is_value(whole: WholeGraph, node: str, variable: str) -> bool:
     if node == variable:
         return True
     kind = whole.graph.type(node)
-    return kind in ("ReadVariableOp", "Switch", "RefSwitch") and variable_read(
-        whole.graph, node, READS_IN_BRANCHES
-    ) == (variable)
+    return kind in ("ReadVariableOp", *TWO_WAY_SWITCHES) and variable_read(whole.graph, node, READS_IN_BRANCHES) == (
+        variable
+    )

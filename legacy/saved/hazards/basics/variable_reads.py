@@ -9,8 +9,7 @@ from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph
 
 #: Ops that hand on the value of a variable; and those that do so within the branches of a `cond` besides.
-READS = ("Identity", "ReadVariableOp", "Enter", "RefEnter", "Cast")
-READS_IN_BRANCHES = (*READS, "Switch", "RefSwitch")
+READS, READS_IN_BRANCHES = op_types.READS_IN_LOOPS, op_types.READS_IN_BRANCHES
 #: Ops that use a variable, but do not compute with it.
 _BOOKKEEPING = re.compile("Assign|Save|IsVariableInitialized|VarIsInitializedOp|HistogramSummary")
 

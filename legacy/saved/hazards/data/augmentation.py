@@ -12,13 +12,12 @@ from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.data.random_numbers import draw_of
-from workloads.lifted.graph import TensorId
+from workloads.lifted.graph import TWO_WAY_SWITCHES, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _INTERPOLATIONS = ("ResizeBilinear", "ResizeBicubic", "ResizeArea")
 _TURNS = ("ReverseV2", "Reverse")
 _PASSES = ("ExpandDims", "Identity", "Reshape", "Slice", "Squeeze", "StridedSlice", "Transpose", *_TURNS)
-_SWITCHES = ("Switch", "RefSwitch")
 _WHOLE_NUMBERS = [dtype.as_datatype_enum for dtype in (tf.int32, tf.int64, tf.uint8)]
 
 
@@ -49,7 +48,7 @@ def _deciders(whole: WholeGraph, name: str) -> dict[str, str]:
             continue
         deciding = [tensor.node for tensor in graph.inputs(node)[1:]]
         before = graph.inputs(node)[0].node
-        deciding += [graph.inputs(before)[1].node] if graph.type(before) in _SWITCHES else []
+        deciding += [graph.inputs(before)[1].node] if graph.type(before) in TWO_WAY_SWITCHES else []
         for user in [use.node for use in graph.users(node)]:
             inputs = [tensor.node for tensor in graph.inputs(user)]
             if graph.type(user) in ("Select", "SelectV2"):
@@ -102,7 +101,7 @@ def _resized(whole: WholeGraph, tensor: TensorId) -> str:
         kind, inputs = graph.type(tensor.node), graph.inputs(tensor.node)
         if kind in _INTERPOLATIONS:
             return tensor.node
-        if kind in (*_PASSES, "Merge", "Select", "SelectV2", *_SWITCHES):
+        if kind in (*_PASSES, "Merge", "Select", "SelectV2", *TWO_WAY_SWITCHES):
             further = inputs if kind == "Merge" else inputs[1:] if kind.startswith("Select") else inputs[:1]
             todo += [before for before in further if before not in seen]
             seen.update(further)

@@ -8,7 +8,7 @@ from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
-from workloads.lifted.graph import TensorId
+from workloads.lifted.graph import TWO_WAY_SWITCHES, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _TURNS = ("ReverseV2", "Reverse")
@@ -67,7 +67,7 @@ def _coin(found: Analysis, name: str) -> str:
     graph = found.cut.graph
     deciding = [tensor.node for tensor in graph.inputs(name)[1:]]
     before = graph.inputs(name)[0].node
-    deciding += [graph.inputs(before)[1].node] if graph.type(before) in ("Switch", "RefSwitch") else []
+    deciding += [graph.inputs(before)[1].node] if graph.type(before) in TWO_WAY_SWITCHES else []
     for user in [use.node for use in graph.users(name)]:
         deciding += [graph.inputs(user)[0].node] if graph.type(user) in ("Select", "SelectV2") else []
     drawn = sorted(node for node in graph.ancestors(deciding, controls=False) if op_types.is_random(graph.type(node)))

@@ -9,7 +9,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.dropout import dropped_from
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.variable_reads import variable_read
-from workloads.lifted.graph import ENTERS, Graph, TensorId
+from workloads.lifted.graph import ENTERS, TWO_WAY_SWITCHES, Graph, TensorId
 
 #: Ops that hand a loop's outputs on, with a row for each time.
 _PASSES = ("Identity", "Transpose", "Reshape", "ReverseV2", "Reverse", "ReverseSequence", "Cast", "StridedSlice")
@@ -100,7 +100,7 @@ def lengths_that_end_loop(whole: WholeGraph, gathered: str) -> str:
     graph = whole.graph
     ends = [tensor.node for tensor in graph.inputs(gathered) if graph.type(tensor.node) in ("Exit", "RefExit")]
     switches = [graph.inputs(end)[0].node for end in ends]
-    condition = [graph.inputs(name)[1].node for name in switches if graph.type(name) in ("Switch", "RefSwitch")]
+    condition = [graph.inputs(name)[1].node for name in switches if graph.type(name) in TWO_WAY_SWITCHES]
     alive = [graph.inputs(name)[0].node for name in condition if graph.type(name) == "LoopCond"]
     for name in sorted(_decisions(graph, alive)):
         bound = graph.inputs(name)[1].node if graph.type(name) == "GreaterEqual" else ""

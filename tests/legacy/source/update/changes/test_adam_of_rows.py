@@ -1,8 +1,11 @@
 """Adam's updates of tables, which are calls of one function, and updates that are nearly so, which are not."""
 
+import inspect
+
 import pytest
 import tensorflow as tf
 
+from legacy.source.basics.expressions import Name
 from legacy.source.update.changes import adam_of_rows
 from tests.legacy.source.test_trained_updates import embedded, mean_gradients, rows_of_adam, words
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
@@ -107,4 +110,7 @@ def test_bits_depend_on_how_one_minus_beta_rounds(tmp_path):
 
 def test_the_function_is_python():
     text = "\n".join(adam_of_rows.FUNCTIONS["apply_adam_to_rows"])
-    compile(text, "apply_adam_to_rows", "exec")
+    names: dict = {}
+    exec(compile(text, "apply_adam_to_rows", "exec"), names)
+    parameters = [argument.keyword for argument in adam_of_rows.adam_call([Name("x")] * 11).arguments]
+    assert list(inspect.signature(names["apply_adam_to_rows"]).parameters) == parameters and len(parameters) == 11
