@@ -8,7 +8,7 @@ import re
 from legacy.saved.facts.basics.rows import Row
 
 #: Columns that hold the name of a node or a variable.
-NAMES = ("name", "variable", "weight", "tensor", "term")
+NAMES = ("name", "variable", "of", "tensor", "term")
 #: So many rows at least become one; two stay apart, such as beta1_power and beta2_power.
 FEWEST = 3
 _NUMBER = re.compile(r"\d+")

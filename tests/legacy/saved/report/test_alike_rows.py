@@ -42,3 +42,8 @@ def test_a_page_folds_sections_longer_than_its_limit_alone():
 def test_rows_that_are_left_out_are_counted_as_they_were_before():
     rows = [{"name": f"{letter}{i}", "shape": "[3]"} for letter in "ab" for i in range(3)]
     assert list(page_lines({"variables": rows}, 1))[-1] == "  and 3 more (--rows, --json)"
+
+
+def test_moving_averages_of_layers_are_one_row():
+    rows = [{"variable": f"conv{i}/w/average", "of": f"conv{i}/w", "decay": "0.9"} for i in range(3)]
+    assert fold_rows(rows) == [({"variable": "conv*/w/average", "of": "conv*/w", "decay": "0.9"}, 3)]
