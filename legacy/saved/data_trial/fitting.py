@@ -210,23 +210,18 @@ class _Search:
         A graph may need one of the full length, such as one that loops as often as the greatest length says.
         """
         batch = fit.batch or self._plan.per_replica_batch
-        for number, entry in enumerate(fit.entries):
-            least = self._entries[number].low
+        numbers = range(len(fit.entries))
+        for number in (*numbers, *numbers):  # again, beside others that are longer now
+            entry, least = fit.entries[number], self._entries[number].low
             if not least or entry.limit != entry.low + 1:
                 continue
             shorter = self._with_shorter(fit, entry, least, batch)
             if shorter is not None:
                 fit = shorter
                 continue
-            sizes = {size for other in fit.entries for size in other.example if size and size > entry.low}
-            for longest in sorted(sizes):
-                entries = list(fit.entries)
-                entries[number] = dataclasses.replace(entry, limit=longest + 1)
-                outcome = self._run(entries, batch)
-                if self._runs >= self._most_runs + MOST_RUNS_OF_A_CHOICE:
-                    return fit
-                if outcome.is_good:
-                    fit = _Fit(entries, fit.batch, outcome)
+            fit = self._with_longer(fit, number, batch)
+            if self._runs >= self._most_runs + MOST_RUNS_OF_A_CHOICE:
+                return fit
         return fit
 
     def _with_shorter(self, fit: _Fit, entry: Input, least: int, batch: int) -> _Fit | None:
@@ -249,6 +244,31 @@ class _Search:
             if outcome.is_good:
                 return _Fit(shorter, fit.batch, outcome)
         return None
+
+    def _with_longer(self, fit: _Fit, number: int, batch: int) -> _Fit:
+        """Returns a fit with lengths from the one that all have up to the longest that the graph takes.
+
+        What is longer may need other sequences that are long, as labels need the times of CTC.
+
+        Args:
+          fit: in which all lengths of an input are equal.
+          number: of the input.
+          batch: number of a tower's examples.
+        """
+        least = fit.entries[number].low
+        sizes = {size for other in fit.entries for size in other.example if size and size > least}
+        for longest in sorted({least + 1} | sizes):
+            entries = list(fit.entries)
+            entries[number] = dataclasses.replace(entries[number], limit=longest + 1)
+            long = with_long_sequences(entries, self._entries)
+            for tried in (entries, long) if long != entries else (entries,):
+                outcome = self._run(tried, batch)
+                if self._runs >= self._most_runs + MOST_RUNS_OF_A_CHOICE:
+                    return fit
+                if outcome.is_good:
+                    fit = _Fit(tried, fit.batch, outcome)
+                    break
+        return fit
 
     def _with_several_values(self, fit: _Fit) -> _Fit:
         """Returns a fit in which integers that are no lengths have two values each, where the graph runs so.

@@ -88,8 +88,26 @@ def choices(entries: Sequence[Input]) -> Iterator[list[Input]]:
             else entry
             for entry in entries
         ]
-        for low, limit in [(0, 0), (1, 2), (0, 1), *((size, size + 1) for size in sizes)]:
+        for low, limit in [(0, 0), (1, 2), (0, 1)]:
             yield [with_range(entry, low, limit) for entry in ranked]
+        yield from _one_kind_long(ranked, sizes)
+        for size in sizes:
+            yield [with_range(entry, size, size + 1) for entry in ranked]
+
+
+def _one_kind_long(entries: Sequence[Input], sizes: Sequence[int]) -> Iterator[list[Input]]:
+    """Yields the inputs with the lengths of one input all of a size, and those of the others 1.
+
+    Those of CTC's times, of which the graph may take a part, must be longer than those of its labels.
+
+    Args:
+      entries: the inputs; the lengths of sequences have a least one.
+      sizes: that are tried, the longest first.
+    """
+    lengths = [entry.name for entry in entries if entry.low and not entry.limit and entry.kind != "setting"]
+    for size in sorted(sizes, reverse=True) if len(lengths) > 1 else ():
+        for name in lengths:
+            yield [with_range(e, size, size + 1) if e.name == name else with_range(e, 1, 2) for e in entries]
 
 
 def ranges_of_several(entry: Input) -> list[tuple[int, int, bool]]:

@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.inputs.integer_bounds import are_lengths, class_limit, least_mark, upper_bound
+from legacy.saved.inputs.integer_bounds import class_limit, least_mark, upper_bound
+from legacy.saved.inputs.lengths import are_lengths
 from legacy.saved.inputs.open_shapes import known_shape
 from legacy.saved.inputs.rows_used import rows_needed
 from legacy.saved.inputs.settings import is_array, is_place_of_parts, is_scalar_setting, is_share

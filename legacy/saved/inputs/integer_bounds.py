@@ -59,11 +59,8 @@ _OF_CTC = {2: (-1, -1), 3: (0, 1)}
 #: Ops that tell different numbers of classes apart, and how many classes made-up ones are of.
 _COUNTS, CLASSES = ("Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2"), 2
 
-#: (op type, number of the input) with the lengths of sequences.
-_LENGTHS = (("ReverseSequence", 1), ("CTCLoss", 3))
-
 #: Ops by which a loop's body compares its counter with the lengths of sequences.
-_COMPARISONS = ("GreaterEqual", "Greater", "Less", "LessEqual")
+LOOP_COMPARISONS = ("GreaterEqual", "Greater", "Less", "LessEqual")
 
 
 def upper_bound(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
@@ -80,7 +77,7 @@ def upper_bound(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
     """
     bounds: list[int] = []
     columns: list[int] = []  # of a sparse matrix, whose indices are rows and columns
-    for user, position in _uses(graph, imported, tensor):
+    for user, position in uses_of_integers(graph, imported, tensor):
         bound = _bound(graph, imported, user, position)
         if bound:
             (columns if graph.type(user) == "SparseTensorDenseMatMul" else bounds).append(bound)
@@ -101,7 +98,7 @@ def class_limit(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
       counts the different ones; 0 if they are no numbers of classes.
     """
     limit = upper_bound(graph, imported, tensor)
-    is_counted = any(graph.type(user) in _COUNTS for user, _ in _uses(graph, imported, tensor))
+    is_counted = any(graph.type(user) in _COUNTS for user, _ in uses_of_integers(graph, imported, tensor))
     return limit or (CLASSES if is_counted else 0)
 
 
@@ -117,7 +114,7 @@ def least_mark(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
       The number; 0 if there is none, or if an op takes the integers as classes or rows, which are not negative.
     """
     marks = [0]
-    for user, position in _uses(graph, imported, tensor):
+    for user, position in uses_of_integers(graph, imported, tensor):
         if graph.type(user) in COMPARISONS:
             constant = imported.constant(*graph.inputs(user)[1 - position])
             if constant is not None and not np.ndim(constant) and -(1 << 31) <= constant < 0:
@@ -125,26 +122,9 @@ def least_mark(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
     return 0 if upper_bound(graph, imported, tensor) else min(marks)
 
 
-def are_lengths(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
-    """Returns whether the integers of a tensor are lengths of sequences, which made-up data keep above zero.
-
-    Args:
-      graph: the subgraph that a step runs.
-      imported: the same graph in TensorFlow.
-      tensor: integers.
-
-    Returns:
-      Whether an op takes them as lengths, directly or rearranged.
-    """
-    return any(
-        (graph.type(user), position) in _LENGTHS or (graph.type(user) in _COMPARISONS and user in graph.frames())
-        for user, position in _uses(graph, imported, tensor)
-    )
-
-
 def _rows_of_parts(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> Iterator[int]:
     """Yields the number of rows of each table in parts, of which integers choose a part and a row there."""
-    for partition, position in _uses(graph, imported, tensor, _OF_PARTS):
+    for partition, position in uses_of_integers(graph, imported, tensor, _OF_PARTS):
         if graph.type(partition) == "DynamicPartition" and position == 0:
             rows: dict[int, int] = {}
             for user, place, output in graph.users(partition):
@@ -153,7 +133,7 @@ def _rows_of_parts(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> I
                 yield sum(rows.values())
 
 
-def _uses(
+def uses_of_integers(
     graph: Graph, imported: ImportedGraph, tensor: TensorId, passes: Collection[str] = PASSES
 ) -> Iterator[tuple[str, int]]:
     """Yields (node, number of its input) for each use of the integers of a tensor, directly or rearranged.
@@ -181,7 +161,7 @@ def _uses(
 def _bound(graph: Graph, imported: ImportedGraph, user: str, position: int) -> int | None:
     """Returns the bound that one use sets on its input number `position`; None or 0 if it sets none."""
     op_type, inputs = graph.type(user), graph.inputs(user)
-    if op_type in _COMPARISONS and user in graph.frames():
+    if op_type in LOOP_COMPARISONS and user in graph.frames():
         return _most_iterations(graph, imported, user)
     if (op_type, position) == ("ResourceGather", 1):
         return _variable_rows(graph, inputs[0].node)

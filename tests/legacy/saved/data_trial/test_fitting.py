@@ -346,7 +346,25 @@ def test_labels_have_several_lengths_where_the_sequences_are_long_enough_for_the
         return tf.reduce_sum(v1.nn.ctc_loss(sparse, tf.transpose(logits, [1, 0, 2]), lengths))
 
     found = inputs_of(fitted(loss))
-    assert found["counts"][1:] == (1, 3) and found["lengths"][1] >= 3
+    assert found["counts"][1] == 1 and found["counts"][2] >= 3 and found["lengths"][1] >= 3
+
+
+@pytest.mark.parametrize("computed", ["half", "rounded up"])
+def test_labels_of_ctc_have_several_lengths_where_times_are_computed(computed):
+    """Every second time is left out, as by a convolution with strides; lengths of labels are those of a mask."""
+
+    def loss(w):
+        x, labels = v1.placeholder(tf.float32, [None, None, 3], "x"), v1.placeholder(tf.int32, [None, None], "labels")
+        lengths, counts = v1.placeholder(tf.int32, [None], "lengths"), v1.placeholder(tf.int32, [None], "counts")
+        places = tf.where(tf.sequence_mask(counts, tf.shape(labels)[1]))
+        sparse = tf.SparseTensor(places, tf.gather_nd(labels, places), tf.shape(labels, tf.int64))
+        logits = tf.transpose(tf.tensordot(x, tf.pad(w, [[0, 0], [0, 3]]), 1)[:, ::2], [1, 0, 2])
+        halves = tf.cast(tf.math.ceil(tf.cast(lengths, tf.float32) / 2), tf.int32)
+        return tf.reduce_mean(v1.nn.ctc_loss(sparse, logits, lengths // 2 if computed == "half" else halves))
+
+    found = inputs_of(fitted(loss))
+    assert found["counts"][1] == 1 and found["counts"][2] > 2
+    assert found["lengths"][1] < found["lengths"][2] - 1
 
 
 @pytest.mark.parametrize("most_runs", [3, 10_000])

@@ -2,7 +2,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.inputs.integer_bounds import CLASSES, are_lengths, class_limit, least_mark, upper_bound
+from legacy.saved.inputs.integer_bounds import CLASSES, class_limit, least_mark, upper_bound
 from tests.legacy.saved.graphs import traced
 from workloads.lifted.graph import TensorId
 
@@ -13,19 +13,6 @@ def bound(use, shape=(4,)):
     """The bound of a placeholder of int32, from what `use` makes of it."""
     graph = traced(lambda: use(v1.placeholder(tf.int32, shape, name="labels")))
     return upper_bound(graph, ImportedGraph(graph), TensorId("labels", 0))
-
-
-def lengths(use, shape=(4,)):
-    """Whether a placeholder of int32 holds lengths, by what `use` makes of it."""
-    graph = traced(lambda: use(v1.placeholder(tf.int32, shape, name="labels")))
-    return are_lengths(graph, ImportedGraph(graph), TensorId("labels", 0))
-
-
-def test_lengths_of_sequences_are_distinguished_from_rows():
-    reverse = lambda x: tf.raw_ops.ReverseSequence(input=tf.zeros([4, 8]), seq_lengths=tf.cast(x, tf.int64), seq_dim=1)  # noqa: E731
-    assert lengths(reverse)
-    assert lengths(lambda x: loop(x, tf.constant(5)))
-    assert not lengths(lambda x: tf.gather(table(5), x))
 
 
 @pytest.mark.parametrize(
