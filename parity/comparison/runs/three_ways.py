@@ -28,6 +28,7 @@ from parity.comparison.judging import tolerance
 from parity.comparison.references import References
 from parity.comparison.result import Verification
 from parity.comparison.runs import doubts
+from parity.comparison.runs.lacking_ops import DIFFERENT_KERNELS, cause_of_difference
 from parity.comparison.runs.options import Companions, Criterion, Observers
 from parity.comparison.runs.verification import verify
 from parity.comparison.setup import Setup
@@ -54,11 +55,13 @@ class ThreeWays:
       columns: {column: `Verification`}.
       missing: lines about tensors that the recording does not hold.
       fed: sentence on tensors that the original fed, and the lift computes; "" if there are none.
+      why: the original differs from the old graph here.
     """
 
     columns: dict[str, Verification]
     missing: list[str]
     fed: str = ""
+    why: str = DIFFERENT_KERNELS
 
     @property
     def judged(self) -> Verification:
@@ -108,7 +111,10 @@ def compare_three_ways(
         judged.passed = True
         judged.unproven.append(doubt)
     return ThreeWays(
-        columns, _missing(plan, comparison.first_records), "" if judged.passed else _fed_text(folder, plan)
+        columns,
+        _missing(plan, comparison.first_records),
+        "" if judged.passed else _fed_text(folder, plan),
+        cause_of_difference(columns[ORIGINAL_AND_GRAPH], plan),
     )
 
 
@@ -247,7 +253,7 @@ def verdict(result: ThreeWays) -> str:
         agreement = "identical bits" if port.tolerance_name == "exact" else "within the auto tolerance"
         return f"PARITY with the original: {counted(port.steps, 'step')}, every stage {agreement}"
     if here.passed and not original.passed:
-        cause = result.fed or "this TensorFlow runs it differently"
+        cause = result.fed or result.why
         return f"NO PARITY with the original; but the port has the old graph's bits: {cause}"
     return "NO PARITY with the original" + ("" if here.passed else ", nor with the old graph here: the port differs")
 
