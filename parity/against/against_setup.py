@@ -21,6 +21,7 @@ from parity.against.reference_program import ObservedOldGraph, ObservedReplicas,
 from parity.against.shared_batches import OldGraphBatches, PortBatches
 from parity.against.spare_variables import spare_variables
 from parity.against.stated_choices import stated_choices
+from parity.against.stated_decay import stated_decay
 from parity.against.variable_names import VariableNames, match_variables
 from parity.comparison.setup import Setup
 from workloads import tracing
@@ -143,7 +144,10 @@ def old_graph_of(
         first_state=state,
         gradient_factor=gradient_factor,
         loss_factor=loss_factor,
-        stated=stated_choices(lift, [counter.name for counter in counted.counters]),
+        stated={
+            **stated_choices(lift, [counter.name for counter in counted.counters]),
+            **stated_decay(lift, gradient_factor),
+        },
     )
 
 

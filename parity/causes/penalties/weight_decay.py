@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +23,7 @@ from parity.causes.penalties.decay_ratios import (
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import tracing
-from workloads.support.wording import counted
+from workloads.support.wording import counted, plural
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -80,18 +80,45 @@ def _unknown_rate(evidence: Evidence) -> Finding | None:
         return None
     if (context.weight_decay or context.decayed) and not weights_with_own_rate(evidence):
         return None
-    rates = {name: float(np.median(values)) for name, values in sorted(factors.decay.items())}
-    if newly_decayed_weights(evidence) or any(np.ptp(factors.decay[name]) > 0.05 * abs(rates[name]) for name in rates):
+    rates = {name: _one_rate(values) for name, values in sorted(factors.decay.items())}
+    if newly_decayed_weights(evidence) or None in rates.values():
         return None
-    listed = ", ".join(f"{rate:+.4g} x {name}" for name, rate in list(rates.items())[:4])
+    listed = ", ".join(_described_rate(name, factors.decay[name]) for name in list(rates)[:4])
+    in_some = " alone" in listed
+    other = "; or one that it adds in other replicas than legacy's towers do" if in_some else ""
     return Finding(
         f"The port's gradients differ from legacy's by multiples of the weights ({listed}): another rate of weight "
-        "decay, l2_loss's factor of one half, or a decay that one side alone has.",
+        f"decay, l2_loss's factor of one half, or a decay that one side alone has{other}.",
         MEDIUM,
         describe_decay_fit(factors) + "; legacy's own rate is not known",
         decay_constants(factors, evidence),
         variables=tuple(rates),
     )
+
+
+def _one_rate(values: Sequence[float]) -> float | None:
+    """Returns the multiple of a weight that all replicas have, or those that have any; None for several.
+
+    >>> _one_rate([0.1, 0.1001]), _one_rate([0.0, 0.1]), _one_rate([0.1, 0.2])
+    (0.10005, 0.1, None)
+    """
+    least = 1e-6 * max(map(abs, values))
+    present = [value for value in values if abs(value) > least]
+    rate = float(np.median(present))
+    return None if np.ptp(present) > 0.05 * abs(rate) else rate
+
+
+def _described_rate(name: str, values: Sequence[float]) -> str:
+    """Returns a multiple of a weight in words, with the replicas that have it where others have none."""
+    rate = _one_rate(values)
+    least = 1e-6 * max(map(abs, values))
+    having = [str(replica) for replica, value in enumerate(values) if abs(value) > least]
+    where = (
+        ""
+        if len(having) == len(values)
+        else f" on {plural(len(having), 'replica', 'replicas')} {', '.join(having)} alone"
+    )
+    return f"{rate:+.4g} x {name}{where}"
 
 
 def decayed_weights(job: Job) -> tuple[str, ...]:

@@ -133,6 +133,25 @@ def test_where_legacys_rate_is_unknown_a_multiple_of_the_weight_is_another_decay
         assert f"({decay['w'][0]:+.4g} x w)" in found.sentence
 
 
+@pytest.mark.parametrize(
+    "values, place",
+    [
+        ([0.0, 0.5, 0.0], "(+0.5 x w on replica 1 alone)"),
+        ([1e-12, -0.5, -0.5], "(-0.5 x w on replicas 1, 2 alone)"),
+        ([0.5, 0.5, 0.5], "(+0.5 x w)"),
+        ([0.0, 0.5, 0.25], None),
+    ],
+)
+def test_a_decay_of_some_replicas_is_named_with_them(values, place):
+    step = compared_step(step_record(), left_before=made_up_state({"w": [[1.0, 2.0]]}))
+    fitted, gradients = gradient_factors(decay={"w": values}), [replica_gradient(tensors={"w": 1.0})]
+    facts = made_up_evidence([step], Context(replicas=3, global_batch=48), gradient_factors=fitted, gradients=gradients)
+    found = weight_decay.weight_decay_rate(facts)
+    assert (found is not None) == (place is not None)
+    if found is not None:
+        assert place in found.sentence and ("other replicas" in found.sentence) == ("alone" in place)
+
+
 def decay_of(**multiples):
     return gradient_factors(decay={name: [value] * 4 for name, value in multiples.items()})
 
