@@ -98,12 +98,17 @@ def _has_diverged(pair: StepPair) -> bool:
 
 
 def _with_accumulators(evidence: Evidence, right_context: Context | None) -> State:
-    """The left's initial state, with the accumulators that the right's own optimizer starts with."""
+    """The left's initial state, with the accumulators that the right's own optimizer starts with.
+
+    A right side that starts from the left's checkpoint has the left's powers, whatever its own constants are.
+    """
     optimizer = right_context.optimizer if right_context is not None else None
     if optimizer is None:
         return evidence.left
     powers = {n: np.float32(c) ** np.float32(evidence.left.step + 1) for n, c in optimizer.accumulators().items()}
-    known = {name: np.asarray(value) for name, value in powers.items() if name in evidence.left.slots}
+    left, right = evidence.left.slots, evidence.right.slots
+    own = {name for name in powers if name in left and not np.array_equal(left[name], right.get(name))}
+    known = {name: np.asarray(powers[name]) for name in own}
     return dataclasses.replace(evidence.left, slots={**evidence.left.slots, **known})
 
 

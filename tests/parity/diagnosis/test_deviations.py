@@ -90,6 +90,17 @@ def test_another_context_explains_what_the_jobs_own_does_not():
     assert evidence.deviations_with(context).found == evidence.deviations.found
 
 
+@pytest.mark.parametrize("power, is_found", [(0.999, False), (0.99, False), (0.5, True)])
+def test_powers_may_be_those_of_legacys_checkpoint_or_of_the_ports_own_constant(power, is_found):
+    """A checkpoint holds 0.999 after no step; a port with 0.99 that starts anew has 0.99."""
+    left, right = (made_up_state({"w": [4.0]}, slots={"beta2_power": np.float32(start)}) for start in (0.999, power))
+    step = compared_step(step_record(state=left), step_record(state=right), left, right)
+    context = Context(replicas=1, optimizer=optimizers.Adam())
+    other = dataclasses.replace(context, optimizer=optimizers.Adam(beta2=0.99))
+    found = made_up_evidence([step], context).deviations_with(other).found
+    assert any(entry.stage == stages.INITIAL for entry in found) == is_found
+
+
 def test_other_batches_and_masks_are_found_and_gradients_are_then_not_judged():
     left, right = sgd_step(digests=["a"]), sgd_step(digests=["b"], losses=[2.0])
     evidence = made_up_evidence([compared(left, right)], SGD)
