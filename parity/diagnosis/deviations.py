@@ -107,7 +107,7 @@ def _with_accumulators(evidence: Evidence, right_context: Context | None) -> Sta
         return evidence.left
     powers = {n: np.float32(c) ** np.float32(evidence.left.step + 1) for n, c in optimizer.accumulators().items()}
     left, right = evidence.left.slots, evidence.right.slots
-    own = {name for name in powers if name in left and not np.array_equal(left[name], right.get(name))}
+    own = {name for name in powers if name in left and name in right and not np.array_equal(left[name], right[name])}
     known = {name: np.asarray(powers[name]) for name in own}
     return dataclasses.replace(evidence.left, slots={**evidence.left.slots, **known})
 

@@ -54,9 +54,11 @@ def _updates_outside(whole: WholeGraph) -> list[str]:
     unchanged = {name for name, variable in whole.writes.items() if variable not in changed}
     unchanged -= _of_other_copies(whole, unchanged, changed)
     outside = [name for name in whole.writes if name in unchanged and not whole.is_scalar(whole.writes[name])]
-    moving |= {name for name in outside if is_moved_by_data(whole.graph, name, whole.trainable, variables)}
-    moving |= {n for n in outside if _moves_rows(whole, n) or _iterates(whole, n) or _carries_state(whole, n)}
-    never = [name for name in outside if name in listed | moving]
+    moving |= listed
+    others = [name for name in outside if name not in moving]  # each costs a search of what it is computed from
+    moving |= {name for name in others if is_moved_by_data(whole.graph, name, whole.trainable, variables)}
+    moving |= {n for n in others if _moves_rows(whole, n) or _iterates(whole, n) or _carries_state(whole, n)}
+    never = [name for name in outside if name in moving]
     # Averages of weights that another train op runs belong to its own runs; statistics of data lack this step's.
     elsewhere = run_by_others(whole.graph, whole.members, whole.trainable) - whole.data if never else set()
     return [name for name in never if name not in elsewhere]

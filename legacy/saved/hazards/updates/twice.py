@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 from collections.abc import Iterator, Sequence
 
 from legacy.saved.analysis.analyse import Analysis
@@ -10,6 +11,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.facts.updates.decoupled_decay import factor_of_weight
 from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import exclude_each_other
+from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.graph import parse_tensor_name
@@ -21,7 +23,10 @@ CORRECTED = ("ApplyAdam", "ApplyAdaMax")
 
 
 def updated_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds train ops that update variables twice in one run, other than once by each tower alone, or by a decay."""
+    """Finds train ops that update variables twice in one run, other than once by each tower alone, or by a decay.
+
+    Optimizers of losses that have nothing in common, as an actor's and its critic's, may well share layers.
+    """
     for phase in found.plan.phases:
         updates: dict[str, list[Effect]] = collections.defaultdict(list)
         for effect in phase.effects:
@@ -29,6 +34,7 @@ def updated_twice(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             if is_update and factor_of_weight(found.context, effect) is None:
                 updates[effect.writes[0]].append(effect)
         twice = {name: effects for name, effects in updates.items() if _are_two(found, phase, effects)}
+        twice = {name: effects for name, effects in twice.items() if not _have_own_losses(whole, effects)}
         for variable, effects in twice.items():
             yield Hazard(
                 "UPDATED_TWICE",
@@ -83,3 +89,13 @@ def _are_two(found: Analysis, phase: Phase, effects: Sequence[Effect]) -> bool:
     parts = {entry.tensor: [bool(names) for names in entry.parts] for entry in phase.combine}
     alone = [parts.get(effect.gradient or "", []) for effect in effects]
     return any(sum(towers) != 1 for towers in alone) or len(set(map(tuple, alone))) < len(alone)
+
+
+def _have_own_losses(whole: WholeGraph, effects: Sequence[Effect]) -> bool:
+    """Whether each of some updates has gradients of losses of its own, none of which is a part of another's."""
+    graph = whole.graph
+    ends = [parse_tensor_name(effect.gradient).node for effect in effects if effect.gradient]
+    losses = [set(differentiated(graph, graph.ancestors([name], controls=False))) for name in ends]
+    behind = [graph.ancestors(own, controls=False) for own in losses]
+    pairs = itertools.permutations(range(len(losses)), 2)
+    return all(losses) and not any(losses[first] & behind[second] for first, second in pairs)

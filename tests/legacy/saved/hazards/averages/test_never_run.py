@@ -5,6 +5,7 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.averages import never_run
 from legacy.saved.hazards.averages.never_run import updates_never_run
 from tests.legacy.saved.graphs import graph_of, saved, traced
 
@@ -25,6 +26,17 @@ def test_an_average_of_one_number_is_to_look_at_and_may_be_left_out(shape, expec
     graph = graph_of(AVERAGES, seen={"shape": tf.TensorShape(shape)})
     whole = WholeGraph(saved(graph, trainable_variables=["w"]))
     assert [hazard.id for hazard in updates_never_run(whole)] == expected
+
+
+@pytest.mark.parametrize("name, searches", [("seen/AssignMovingAvg", 0), ("seen/update", 1)])
+def test_updates_that_have_the_names_of_averages_are_not_searched(name, searches, monkeypatch):
+    """A search for each of hundreds of statistics takes long in a large graph."""
+    searched = []
+    monkeypatch.setattr(never_run, "is_moved_by_data", lambda graph, name, *others: searched.append(name) or True)
+    graph = graph_of(AVERAGES.replace("seen/AssignMovingAvg", name), seen={"shape": tf.TensorShape([3])})
+    whole = WholeGraph(saved(graph, trainable_variables=["w"]))
+    assert [hazard.id for hazard in updates_never_run(whole)] == ["UPDATES_NEVER_RUN"]
+    assert searched == [name] * searches
 
 
 @pytest.mark.parametrize(

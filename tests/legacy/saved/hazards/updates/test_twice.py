@@ -44,6 +44,23 @@ def test_one_update_or_one_of_each_tower_is_not():
     assert two_updates(each) == []
 
 
+@pytest.mark.parametrize("second, is_named", [("critic", False), ("both", True), ("part", True)])
+def test_optimizers_of_an_actor_and_its_critic_may_share_layers(second, is_named):
+    """Not so two of which one's loss is a part of the other's, as that without penalties which was left."""
+
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        shared = tf.tanh(v1.placeholder(tf.float32, [8, 4], "x") @ w)
+        actor, critic = tf.reduce_mean(tf.square(shared[:, 0])), tf.reduce_mean(tf.abs(shared[:, 1]), name="critic")
+        losses = {"critic": critic, "both": actor + critic, "part": actor + tf.reduce_sum(w**2)}
+        rules = v1.train.RMSPropOptimizer(0.5), v1.train.RMSPropOptimizer(0.5, name="Other")
+        tf.group([rule.minimize(loss) for rule, loss in zip(rules, (actor, losses[second]))], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    analysis = analyse_graph(graph, "made-for-a-test", ["train"])
+    assert bool(list(twice.updated_twice(WholeGraph(graph, analysis), analysis))) == is_named
+
+
 @pytest.mark.parametrize("rule", [v1.train.AdamOptimizer, v1.train.MomentumOptimizer])
 @pytest.mark.parametrize("is_one, has_same_weights", [(True, False), (False, False), (True, True)])
 def test_one_adam_of_two_train_ops_counts_each_of_them(rule, is_one, has_same_weights):
