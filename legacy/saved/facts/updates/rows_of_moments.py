@@ -56,30 +56,39 @@ def moments_of_rows(analysed: AnalysedStep, phase: Phase, effect: Effect) -> Mom
     if len(roots) != 1 or len(numbers) != 1 or numbers[0] is None or graph.type(first) != "Mul":
         return None
     slots = {v.name for v in analysed.plan.variables if v.role == "slot" and v.of == effect.writes[0]}
-    firsts = {_variable(analysed, tensor.node) for tensor in graph.inputs(first)} & slots
-    second = _variable(analysed, graph.inputs(roots[0])[0].node)
+    firsts = {variable_of_rows(analysed, tensor.node) for tensor in graph.inputs(first)} & slots
+    second = variable_of_rows(analysed, graph.inputs(roots[0])[0].node)
     if len(firsts) != 1 or second not in slots - firsts:
         return None
-    decays = [_decay(analysed, phase, slot) for slot in (*firsts, second)]
+    decays = [decay_of_slot(analysed, phase, slot) for slot in (*firsts, second)]
     return None if None in decays else Moments(decays[0] or 0.0, decays[1] or 0.0, numbers[0])
 
 
-def _variable(analysed: AnalysedStep, name: str) -> str:
-    """The variable whose value, or rows of it, a node gives; "" of any other node."""
+def variable_of_rows(analysed: AnalysedStep, name: str) -> str:
+    """Returns the variable whose value, or rows of it, a node gives; "" of any other node."""
     graph = analysed.graph
     while graph.type(name) in _PASSES or name in analysed.context.state.writes:
         name = graph.inputs(name)[0].node
     return name if graph.type(name) in op_types.VARIABLES else ""
 
 
-def _decay(analysed: AnalysedStep, phase: Phase, slot: str) -> float | None:
-    """The only number by which a run multiplies the value, or rows, of a slot before it sets them."""
+def decay_of_slot(analysed: AnalysedStep, phase: Phase, slot: str) -> float | None:
+    """Returns the only number by which a run multiplies the value, or rows, of a slot before it sets them.
+
+    Args:
+      analysed: the training step.
+      phase: the train op.
+      slot: name of the variable.
+
+    Returns:
+      The number; None where there is none, or where there are several.
+    """
     graph = analysed.graph
     ends = [parse_tensor_name(effect.values[-1]).node for effect in phase.effects if slot in effect.writes[:1]]
     found = set()
     for name in graph.ancestors(ends, analysed.tower_ends, controls=False):
         if graph.type(name) == "Mul":
             for own, other in (graph.inputs(name), graph.inputs(name)[::-1]):
-                if _variable(analysed, own.node) == slot:
+                if variable_of_rows(analysed, own.node) == slot:
                     found.add(updates_by_hand.scalar(analysed.context, other))
     return found.pop() if len(found) == 1 else None

@@ -17,6 +17,7 @@ from legacy.saved.facts.basics.whole_graph import scalar_constant
 from legacy.saved.facts.updates.learning_rates import LearningRate, described_rate, outside_of_branch
 from legacy.saved.facts.updates.plain_rules import plain_rule
 from legacy.saved.facts.updates.rows_of_moments import moments_of_rows, slots_read
+from legacy.saved.facts.updates.rows_of_variants import variant_of_rows
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import copied_variable
 from workloads.lifted.graph import SWITCHES, parse_tensor_name
@@ -81,6 +82,9 @@ def _rule_name(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
         return f"{rule.name}, of plain ops ({op})"
     if moments_of_rows(analysed, phase, effect):
         return f"Adam, row by row ({op})" if "Scatter" in op else f"Adam, of rows ({op})"
+    variant = variant_of_rows(analysed, phase, effect)
+    if variant is not None:
+        return f"{variant.name}, row by row ({op})"
     is_plain = "ScatterSub" in op and not slots_read(analysed, effect)
     return f"GradientDescent, row by row ({op})" if is_plain else f"written by hand ({op})"
 
@@ -90,7 +94,8 @@ def _constants(analysed: AnalysedStep, phase: Phase, effect: Effect) -> str:
     rule = None if op_types.is_apply(effect.op) else plain_rule(analysed, phase, effect)
     if rule is not None:
         return rule.constants
-    moments = moments_of_rows(analysed, phase, effect)
+    variant = variant_of_rows(analysed, phase, effect)
+    moments = moments_of_rows(analysed, phase, effect) or (variant and variant.constants)
     if moments is not None:
         rate = analysed.learning_rate(effect)
         given = parse_tensor_name(without_correction(analysed, rate)) if rate else None
