@@ -29,6 +29,8 @@ _ROW_BY_ROW = (
 def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     """Yields a sentence where each tower divides its loss by a number of its own data, and towers are averaged.
 
+    One tower alone does so, too, where a port averages the replicas that share out its batch.
+
     So does a mean over rows that are chosen by the data, such as pixels with a label, but for one chosen of each
     example. The mean of the towers' means is then another number than the mean over the whole batch. A number that
     weights are in is none of data, such as a term of an overlap; nor is one that no tower computes, nor the number of
@@ -39,7 +41,9 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
       phase: one of its train ops.
     """
     graph, averaged = analysed.graph, averaged_of_towers(analysed, phase)
-    if not averaged:
+    is_averaged = any(one.divided or one.kind == "mean" for one in phase.combine)
+    is_alone = is_averaged and analysed.plan.towers == 1 and not analysed.plan.updated
+    if not averaged and not is_alone:
         return
     sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS or _is_settled(analysed, name)}
     weights = {variable.name for variable in analysed.plan.variables if variable.role == "weight"}
@@ -56,10 +60,14 @@ def unequal_mean_sentences(analysed: AnalysedStep, phase: Phase) -> Iterator[str
             of_loss = "its loss" if is_whole else "a term of its loss"
             means = f"{of_loss} is the mean over the rows that {divisor} chooses by its part of {sources[0]}"
             divides = f"divides {of_loss} by {divisor}, a number that its part of {sources[0]} gives, such as of words"
-            yield (
-                f"{phase.train_op}: {f'in each tower, {means}' if is_mean else f'each tower {divides}'}, and "
-                f"{averaged} are averaged: a mean of means, which changes with the number of towers"
-            )
+            if is_alone:
+                what = means if is_mean else f"one tower alone {divides}"
+                several = "a port's replicas do so each by its own part, and their gradients are averaged"
+            else:
+                what = f"in each tower, {means}" if is_mean else f"each tower {divides}"
+                several = f"{averaged} are averaged"
+            number = "replicas" if is_alone else "towers"
+            yield f"{phase.train_op}: {what}, and {several}: a mean of means, which changes with the number of {number}"
             return
 
 
@@ -95,8 +103,8 @@ def _is_of_one_tower(analysed: AnalysedStep, divisor: str, before: Collection[st
     """
     towers, entries = analysed.context.towers, analysed.plan.inputs
     own = {parse_tensor_name(name).node for entry in entries if not entry.is_shared for name in entry.tensors}
-    if not own.intersection(before):
-        return False
+    if not own.intersection(before) or analysed.plan.towers == 1:
+        return bool(own.intersection(before))
     return towers.tower_of(divisor) is not None or len({towers.tower_of(name) for name in before} - {None}) == 1
 
 

@@ -168,3 +168,25 @@ def test_means_by_words_that_one_loss_averages_are_named(make_loss, total, count
     analysed = minimized(total, of_tower)
     found = list(unequal_mean_sentences(analysed, analysed.phases[0]))
     assert len(found) == count and all("losses are averaged" in text for text in found)
+
+
+@pytest.mark.parametrize(
+    "make_loss, count",
+    [
+        (masked, 1),
+        (lambda errors, mask, words: tf.reduce_mean(errors * mask), 0),
+        (lambda errors, mask, words: tf.reduce_sum(errors * mask), 0),  # of which replicas' gradients are added up
+    ],
+)
+def test_one_tower_that_divides_by_its_words_tells_what_replicas_change(make_loss, count):
+    def build():
+        w = v1.get_variable("w", [4, 3], use_resource=False)
+        x, mask = v1.placeholder(tf.float32, [None, 4], "x"), v1.placeholder(tf.float32, [None, 3], "mask")
+        loss = make_loss(tf.square(x @ w), mask, None)
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    analysed = AnalysedStep(
+        analyse_graph(saved(traced(build), trainable_variables=["w"]), "made-for-a-test", ["train"])
+    )
+    found = list(unequal_mean_sentences(analysed, analysed.phases[0]))
+    assert len(found) == count and all("number of replicas" in text for text in found)
