@@ -136,13 +136,16 @@ def _rows_of_parts(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> I
 def uses_of_integers(
     graph: Graph, imported: ImportedGraph, tensor: TensorId, passes: Collection[str] = PASSES
 ) -> Iterator[tuple[str, int]]:
-    """Yields (node, number of its input) for each use of the integers of a tensor, directly or rearranged.
+    """Returns the uses of the integers of a tensor, directly or rearranged.
 
     Args:
       graph: the subgraph that a step runs.
       imported: the same graph in TensorFlow.
       tensor: integers.
       passes: op types whose result is followed, too.
+
+    Returns:
+      Iterator over (node, number of its input).
     """
     seen: set[TensorId] = set()
     todo = [tensor]

@@ -26,12 +26,12 @@ class Finding:
       confidence: HIGH (a clean fit that no other cause in the catalogue produces), MEDIUM (a clean fit that another
         cause could produce too), LOW (the signature looks like this cause).
       because: the fit, its residual, and the alternatives that were ruled out.
-      constants: {name: fitted number, word, or tuple of them}, from which the cause can be planted (`Cause.plant`):
+      constants: {name: fitted number, word, or tuple of them}, from which the cause can be injected (`Cause.plant`):
         {"epsilon": 1e-7}.
       variables: the variables to which the cause is confined; empty if it acts on all that it can act on.
       steps: the steps in which the cause was seen if it was absent in others; empty if it acts in every step.
-      ambiguous: another cause gives the same numbers, as `because` says: planting it cannot tell which of them it is.
-      confined: the cause is fitted in `variables` and `steps` only, and as planted it would act in all of them.
+      ambiguous: another cause gives the same numbers, as `because` says: injecting it cannot tell which of them it is.
+      confined: the cause is fitted in `variables` and `steps` only, and as injected it would act in all of them.
     """
 
     sentence: str
@@ -95,9 +95,9 @@ class Cause:
       criterion: function from the measurements (`Evidence`; `Pace` for causes of speed) to a `Finding`, or None if
         they do not show this cause.
       faults: changes of a program that inject the cause, to prove that the criterion recognizes it.
-      plant: function from a `Finding` and the `Setup` to the `Change` of a clean port that plants the cause with the
+      plant: function from a `Finding` and the `Setup` to the `Change` of a clean port that injects the cause with the
         finding's constants, variables and steps; it returns None if they do not determine the change. None for a cause
-        that cannot be planted.
+        that cannot be injected.
       pitfall: pitfall number, R01 to R38, or "" if it has none.
       bug: False where both sides compute the same in different terms.
       last: True if the criterion is evaluated only when no other cause is recognized, or none of the passes while
@@ -106,7 +106,7 @@ class Cause:
         `unexplained.COVERED`.
       by_variable: True if the cause may act on some variables and not on others, so that its criterion is also asked
         about those that deviate.
-      remembers: True if its effect in a step depends on the steps before, so that a port into which it is planted must
+      remembers: True if its effect in a step depends on the steps before, so that a port into which it is injected must
         take the user's steps in a row.
       by_step: False if the criterion itself looks at the pattern of the steps, and must see all of them.
     """
@@ -136,7 +136,7 @@ class RecognizedCause:
     Attributes:
       cause: the catalogue's entry.
       finding: the fitted numbers and the confidence.
-      confirmation: what planting the cause into a clean port showed; None where it was not planted.
+      confirmation: what injecting the cause into a clean port showed; None where it was not injected.
     """
 
     cause: Cause

@@ -1,4 +1,4 @@
-"""`Confirmation`: the result of planting causes into a clean port and comparing it with the run to explain."""
+"""`Confirmation`: the result of injecting causes into a clean port and comparing it with the run to explain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workloads.support.wording import counted
 
 
 class Remainder(NamedTuple):
-    """A tensor in which a planted port and the user's run still differ.
+    """A tensor in which an injected port and the user's run still differ.
 
     Attributes:
       stage: one of `stages.STAGES`.
@@ -27,14 +27,14 @@ class Remainder(NamedTuple):
 
 
 class Confirmation(NamedTuple):
-    """The result of one planting.
+    """The result of one injection.
 
     Attributes:
-      steps: number of the user's steps that the planted port took from the user's own states.
+      steps: number of the user's steps that the injected port took from the user's own states.
       stages: stages that were compared, in causal order.
       roundings: largest difference of a tensor that agrees, in roundings.
       remaining: tensors that still differ; empty if every stage agrees to rounding.
-      planted: ids of the causes that were planted together.
+      planted: ids of the causes that were injected together.
     """
 
     steps: int
@@ -49,9 +49,9 @@ class Confirmation(NamedTuple):
         return not self.remaining
 
     def sentence(self, cause: str) -> str:
-        """Returns the result in words for the report of one of the planted causes, given its id."""
+        """Returns the result in words for the report of one of the injected causes, given its id."""
         others = [name for name in self.planted if name != cause]
-        planted = "planted into the clean port" + (f" together with {', '.join(others)}" if others else "")
+        planted = "injected into the clean port" + (f" together with {', '.join(others)}" if others else "")
         if self.confirmed:
             return f"{planted}, every stage of {counted(self.steps, 'step')} agrees to {self.roundings:.1f} roundings"
         return f"{planted}, it leaves {describe_remaining(self.remaining)}"

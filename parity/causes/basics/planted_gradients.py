@@ -1,4 +1,4 @@
-"""Changes that plant a fitted difference of the gradients into a clean port: factors, decays, weights of replicas."""
+"""Changes that inject a fitted difference of the gradients into a clean port: factors, decays, weights of replicas."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ StepFactors = Mapping[int, Sequence[float]]
 
 
 def scaled_gradients(replica: float = 1.0, reduction: float = 1.0, loss: float = 1.0) -> injection.Change:
-    """Plants factors of every gradient.
+    """Injects factors of every gradient.
 
     Args:
       replica: factor of each replica's gradients.
@@ -49,7 +49,7 @@ def scaled_gradients(replica: float = 1.0, reduction: float = 1.0, loss: float =
 
 
 def partly_scaled_gradients(factors: Mapping[str, float]) -> injection.Change:
-    """Plants a factor of some weights' gradients on every replica, given as {weight: factor}."""
+    """Injects a factor of some weights' gradients on every replica, given as {weight: factor}."""
 
     class Step(ReplicaStep):
         """Multiplies some gradients."""
@@ -63,7 +63,7 @@ def partly_scaled_gradients(factors: Mapping[str, float]) -> injection.Change:
 
 
 def scaled_combined(factors: Mapping[str, float]) -> injection.Change:
-    """Plants a factor of some combined gradients, given as {weight: factor}."""
+    """Injects a factor of some combined gradients, given as {weight: factor}."""
 
     class Step(ReplicaStep):
         """Multiplies some combined gradients."""
@@ -78,7 +78,7 @@ def scaled_combined(factors: Mapping[str, float]) -> injection.Change:
 def gradients_scaled_by_step(
     factors: StepFactors, losses: StepFactors, decays: Mapping[int, Mapping[str, Sequence[float]]] | None = None
 ) -> injection.Change:
-    """Plants factors of each replica's gradients and losses in some steps; a loss may become NaN.
+    """Injects factors of each replica's gradients and losses in some steps; a loss may become NaN.
 
     Args:
       factors: of the gradients.
@@ -139,7 +139,7 @@ def half_square(weight: tf.Tensor) -> tf.Tensor:
 
 
 def decayed_gradients(multiples: Mapping[str, Sequence[float]], in_loss: float = 0.0) -> injection.Change:
-    """Plants multiples of the weights in the replicas' gradients.
+    """Injects multiples of the weights in the replicas' gradients.
 
     Args:
       multiples: {weight: one multiple a replica}.
@@ -167,7 +167,7 @@ def decayed_gradients(multiples: Mapping[str, Sequence[float]], in_loss: float =
 
 
 def weighted_reduction(shares: Sequence[float]) -> injection.Change:
-    """Plants a combined gradient that is a sum of the replicas' gradients with these weights."""
+    """Injects a combined gradient that is a sum of the replicas' gradients with these weights."""
 
     class Step(ReplicaStep):
         """Weights the replicas' gradients before they are averaged or summed."""
@@ -189,7 +189,7 @@ def tf_replica(context: tf.distribute.ReplicaContext) -> int:
 
 
 def penalized_gradients(names: Sequence[str], l1: float, l2: float) -> injection.Change:
-    """Plants penalties of some weights.
+    """Injects penalties of some weights.
 
     Args:
       names: of the weights.
@@ -219,7 +219,7 @@ def penalized_gradients(names: Sequence[str], l1: float, l2: float) -> injection
 
 
 def swapped_gradients(sources: Mapping[str, str], combined: bool) -> injection.Change:
-    """Plants weights that get other weights' gradients, or their own transposed.
+    """Injects weights that get other weights' gradients, or their own transposed.
 
     Args:
       sources: {weight: the weight whose gradient it gets}.

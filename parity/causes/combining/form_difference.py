@@ -75,7 +75,7 @@ def _form_constants(form: CombinedForm) -> dict[str, Any]:
 
 
 def plant_form(finding: Finding, setup: Setup) -> injection.Change:
-    """Plants the port's way of combining and clipping."""
+    """Injects the port's way of combining and clipping."""
     fitted = finding.constants
     clip = Clip(fitted["limit"], fitted["where"], fitted["how"]) if fitted["where"] else None
     change = injection.in_workload(lambda job: {"clip": clip, "combine": fitted["reduce"]})

@@ -53,7 +53,7 @@ def factor_constants(totals: GradientFactors, evidence: Evidence) -> dict[str, f
 
 
 def plant_factors(finding: Finding, setup: Setup) -> injection.Change:
-    """Plants the finding's factors: a sum for a mean, or a mean for a sum, as itself, and other factors as numbers."""
+    """Injects the finding's factors: a sum for a mean, or a mean for a sum, as itself, and other factors as numbers."""
     constants, replicas, combine = finding.constants, setup.job.replicas, setup.job.workload.combine
     reduction, changed = constants["reduction"], injection.Change()
 

@@ -119,7 +119,7 @@ def _may_reduce_otherwise(evidence: Evidence) -> bool:
 
 
 def _plant_reported(finding: Finding, setup: Setup) -> injection.Change:
-    """Plants the losses that are reported; nothing else changes."""
+    """Injects the losses that are reported; nothing else changes."""
     kind, factor = finding.constants["reported"], finding.constants["factor"]
 
     def report(record: StepRecord) -> None:

@@ -74,7 +74,7 @@ def half_precision(evidence: Evidence) -> Finding | None:
 
 
 def _plant_swap(finding: Finding, setup: Setup) -> injection.Change | None:
-    """Plants the swap of gradients, statistics or averages; of other stages None."""
+    """Injects the swap of gradients, statistics or averages; of other stages None."""
     stage, sources = finding.constants["stage"], dict(finding.constants["sources"])
     if stage in (stages.GRADIENTS, stages.COMBINED):
         return swapped_gradients(sources, combined=stage == stages.COMBINED)

@@ -112,7 +112,7 @@ def _plant_first_replicas_noise(finding: Finding, setup: Setup) -> injection.Cha
 
 
 def _plant_swapped_rate(finding: Finding, setup: Setup) -> injection.Change | None:
-    """Plants a keep_prob that is read as a rate; another rate is not known precisely from the elements it keeps."""
+    """Injects a keep_prob that is read as a rate; another rate is not known precisely from the elements it keeps."""
     return injection.in_replica_step(_RateFromKeepProb) if finding.constants["swapped"] else None
 
 

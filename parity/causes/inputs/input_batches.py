@@ -138,7 +138,7 @@ def _plant_shift(finding: Finding, setup: Setup) -> injection.Change:
 
 
 def _plant_places(finding: Finding, setup: Setup) -> injection.Change | None:
-    """Plants the order in which the port deals the examples of each step; None where none is known."""
+    """Injects the order in which the port deals the examples of each step; None where none is known."""
     places = dict(finding.constants["places"])
     if not places:
         return None

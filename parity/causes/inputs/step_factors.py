@@ -1,4 +1,4 @@
-"""Factors of the replicas' gradients, step by step: those that are not 1, and the table of them that plants them."""
+"""Factors of the replicas' gradients, step by step: those that are not 1, and the table of them that injects them."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _loss_factor(entry: ReplicaGradient, losses: ShownLosses | None) -> float:
 
 
 def plant_table(finding: Finding, setup: Setup) -> injection.Change:
-    """Plants the factors that `factor_table` collected."""
+    """Injects the factors that `factor_table` collected."""
     fitted = finding.constants
     decays = {number: dict(row) for number, row in fitted["decays"]}
     return gradients_scaled_by_step(dict(fitted["factors"]), dict(fitted["losses"]), decays)

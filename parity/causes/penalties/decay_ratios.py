@@ -152,9 +152,9 @@ def decay_constants(factors: GradientFactors, evidence: Evidence) -> dict[str, A
 
 
 def plant_decay(finding: Finding, setup: Setup) -> Change:
-    """Plants the finding's multiples of the weights; the same one on every replica where replicas are not shown.
+    """Injects the finding's multiples of the weights; the same one on every replica where replicas are not shown.
 
-    Where each replica's gradients are shares of legacy's, and their sum makes up for it, the shares are planted too.
+    Where each replica's gradients are shares of legacy's, and their sum makes up for it, the shares are injected too.
     """
     constants, replicas = finding.constants, setup.job.replicas
     multiples = {

@@ -199,7 +199,7 @@ def _plant_stale(finding: Finding, setup: Setup) -> injection.Change:
 
 
 def _plant_decay(finding: Finding, setup: Setup) -> injection.Change | None:
-    """Plants the decay; whether it warms up is the workload's own choice unless the finding says it."""
+    """Injects the decay; whether it warms up is the workload's own choice unless the finding says it."""
     average = setup.job.workload.moving_average
     if average is None:
         return None

@@ -198,7 +198,7 @@ def is_variance(statistic: str) -> bool:
 
 
 def _plant_biased(finding: Finding, setup: Setup) -> Change | None:
-    """Plants a variance without Bessel's correction; the clean port's has it."""
+    """Injects a variance without Bessel's correction; the clean port's has it."""
     return in_batch_norm(make_batch_norm(faulty_batch_norm.biased)) if finding.constants["factor"] < 1 else None
 
 

@@ -140,7 +140,7 @@ class _NoStatistics(ReplicaStep):
 
 
 def _plant_owner(finding: Finding, setup: Setup) -> injection.Change | None:
-    """Plants the replicas whose proposals the port keeps."""
+    """Injects the replicas whose proposals the port keeps."""
     kind, fitted = OwnerKind[finding.constants["owner"]], finding.constants
     fields = {OwnerKind.FIRST: "first_tower", OwnerKind.MEAN: "mean_of_towers"}
     if kind in fields:

@@ -1,5 +1,5 @@
 """Causes in the optimizer's step: learning rate, new slots, and the change of the weights.
 
 `framework_rules` has the updates of other libraries, which faults inject; `planted_updates` and `planted_formulas`
-plant a fitted difference. Not here: the slots' first values (`parity.causes.inputs`). Start with `update_form.py`.
+inject a fitted difference. Not here: the slots' first values (`parity.causes.inputs`). Start with `update_form.py`.
 """

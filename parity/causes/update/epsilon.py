@@ -78,7 +78,7 @@ def _fitted_epsilon(evidence: Evidence, left: Updates, right: Updates) -> Fitted
 
 
 def _plant_epsilon(finding: Finding, setup: Setup) -> injection.Change | None:
-    """Plants an epsilon of a value in its place."""
+    """Injects an epsilon of a value in its place."""
     value, place = float(finding.constants["epsilon"]), finding.constants.get("place", "")
     optimizer = setup.job.workload.optimizer
     if isinstance(optimizer, optimizers.Adagrad):

@@ -121,7 +121,7 @@ def _hold_learning_rate(record: StepRecord) -> None:
 
 
 def _plant_keras_momentum(finding: Finding, setup: Setup) -> injection.Change:
-    """Plants Keras's momentum; its slots are brought into 1.x's terms where the port's record shows them so."""
+    """Injects Keras's momentum; its slots are brought into 1.x's terms where the port's record shows them so."""
     planted = injection.in_options(update_rules="keras")
     return planted if finding.constants["shown"] == "1.x" else planted + injection.in_records(_hold_learning_rate)
 

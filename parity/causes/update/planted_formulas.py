@@ -1,4 +1,4 @@
-"""Change that plants another formula of the update, such as another library's, into a clean port.
+"""Change that injects another formula of the update, such as another library's, into a clean port.
 
 The weights' change is the formula's, and so is a slot that holds it; the other slots are the optimizer's own. The
 change is computed in numpy and float64, by the same functions that the diagnosis tries on records.
@@ -88,7 +88,7 @@ class _ByFormula(injection.WrappedRules):
 
 
 def updates_by_formula(form: UpdateForm, optimizer: Optimizer) -> injection.Change:
-    """Plants a formula of the weights' change.
+    """Injects a formula of the weights' change.
 
     Args:
       form: one of `optimizer.update_forms()`.

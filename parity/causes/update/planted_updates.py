@@ -1,4 +1,4 @@
-"""Changes that plant a fitted difference of the update into a clean port: length, decay, steps, weights, rate."""
+"""Changes that inject a fitted difference of the update into a clean port: length, decay, steps, weights, rate."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class _CorrectedWeights(injection.WrappedRules):
 
 
 def scaled_updates(factor: float) -> injection.Change:
-    """Plants a factor of each change of the weights."""
+    """Injects a factor of each change of the weights."""
     return _corrected(lambda old, new, rate: old + factor * (new - old))
 
 
 def scaled_updates_of(factors: Mapping[str, float]) -> injection.Change:
-    """Plants a factor of the change of some weights, given as {weight: factor}."""
+    """Injects a factor of the change of some weights, given as {weight: factor}."""
 
     def scaled_by(factor: float) -> Correct:
         return lambda old, new, rate: old + factor * (new - old)
@@ -62,7 +62,7 @@ def scaled_updates_of(factors: Mapping[str, float]) -> injection.Change:
 
 
 def untrained_weights(names: Collection[str], with_slots: bool = False) -> injection.Change:
-    """Plants weights that keep their values; and their slots, too, of an optimizer that does not know them."""
+    """Injects weights that keep their values; and their slots, too, of an optimizer that does not know them."""
     if with_slots:
         return injection.in_update_rules(lambda rules: _WithoutWeights(rules, names))
     return _corrected(lambda old, new, rate: old, names)
@@ -85,7 +85,7 @@ class _WithoutWeights(injection.WrappedRules):
 
 
 def decoupled_decay(rate_of_decay: float) -> injection.Change:
-    """Plants a decay that subtracts so many times the learning rate of every weight from it."""
+    """Injects a decay that subtracts so many times the learning rate of every weight from it."""
     return _corrected(lambda old, new, rate: new - rate * rate_of_decay * old)
 
 
@@ -118,7 +118,7 @@ class _SkippedUpdates(injection.WrappedRules):
 
 
 def skipped_updates(steps: Collection[int]) -> injection.Change:
-    """Plants steps that change neither weights nor slots."""
+    """Injects steps that change neither weights nor slots."""
     return injection.in_update_rules(lambda rules: _SkippedUpdates(rules, steps))
 
 
@@ -137,7 +137,7 @@ class RecordedRates:
 
 
 def recorded_rates(rates: Mapping[int, float]) -> injection.Change:
-    """Plants the learning rates {step: rate} that were recorded."""
+    """Injects the learning rates {step: rate} that were recorded."""
     return in_schedule(lambda job: RecordedRates(job.workload.learning_rate, rates))
 
 

@@ -143,7 +143,7 @@ def constant_in_time(evidence: Evidence) -> Finding | None:
 
 
 def plant_constant(finding: Finding, setup: Setup) -> injection.Change | None:
-    """Plants the optimizer's constants that the finding names, if the optimizer has them all."""
+    """Injects the optimizer's constants that the finding names, if the optimizer has them all."""
     known = {field.name for field in dataclasses.fields(setup.job.workload.optimizer)}
     if not finding.constants or not set(finding.constants) <= known:
         return None

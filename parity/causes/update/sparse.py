@@ -179,7 +179,7 @@ class _MomentumOfTouchedRows(injection.WrappedRules):
 
 
 def _plant_rows(finding: Finding, setup: Setup) -> injection.Change | None:
-    """Plants squares of single occurrences (Adagrad), or rows without a gradient that stay."""
+    """Injects squares of single occurrences (Adagrad), or rows without a gradient that stay."""
     if finding.constants["rows"] == "untouched":
         return injection.in_update_rules(lambda rules: _MomentumOfTouchedRows(rules, finding.variables[0]))
     adagrad = isinstance(setup.job.workload.optimizer, optimizers.Adagrad)

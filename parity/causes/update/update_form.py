@@ -115,7 +115,7 @@ class _DoubledUpdate(injection.WrappedRules):
 
 
 def _plant_form(finding: Finding, setup: Setup) -> injection.Change | None:
-    """Plants a form of the update: by the optimizer's flag where it has one, else by its formula."""
+    """Injects a form of the update: by the optimizer's flag where it has one, else by its formula."""
     optimizer, name = setup.job.workload.optimizer, finding.constants["form"]
     nesterov = {NESTEROV.name: True, HEAVY_BALL.name: False}.get(name)
     if nesterov is not None and isinstance(optimizer, optimizers.Momentum):

@@ -81,7 +81,7 @@ LEFT_OVER = Remainder("slots", "w/momentum", 3, 1234.0)
 
 def test_a_confirmed_cause_says_so():
     lines = list(cause_lines([RecognizedCause(CAUSE, FINDING, planted())], made_up_evidence()))
-    assert lines[3] == ("  confirmed: planted into the clean port, every stage of 10 steps agrees to 2.5 roundings")
+    assert lines[3] == ("  confirmed: injected into the clean port, every stage of 10 steps agrees to 2.5 roundings")
 
 
 def test_a_cause_that_leaves_something_over_names_it():
@@ -89,7 +89,7 @@ def test_a_cause_that_leaves_something_over_names_it():
     entry = RecognizedCause(CAUSE, FINDING, confirmation)
     lines = list(cause_lines([entry], made_up_evidence(), remaining=(LEFT_OVER,)))
     left_over = "slots (w/momentum) by 1.23e+03 roundings, first at step 3"
-    assert lines[3] == f"  not confirmed: planted into the clean port together with OTHER, it leaves {left_over}"
+    assert lines[3] == f"  not confirmed: injected into the clean port together with OTHER, it leaves {left_over}"
     assert lines[-2] == f"unexplained: beside a clean port from the same states, {left_over}"
     written = causes_json([entry], made_up_evidence(), (LEFT_OVER,))
     expected = [{"stage": "slots", "variable": "w/momentum", "step": 3, "roundings": 1234.0}]
