@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.clipping import CLIPPING_OPS
 from legacy.saved.facts.basics.whole_graph import WholeGraph, has_data_of_its_own
 from legacy.saved.graph import op_types
-from legacy.saved.graph.differentiation import differentiated
+from legacy.saved.graph.differentiation import differentiated, differentiations
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
-from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs
+from workloads.lifted.graph import Graph
+from workloads.lifted.tensors.gradient_names import GRADIENTS, forward_name, in_gradient_graphs
 from workloads.support.wording import counted
 
 #: Ops that end the clipping of a gradient.
@@ -101,26 +102,44 @@ def _is_of_all(whole: WholeGraph, name: str) -> bool:
 
 
 def losses_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds towers' losses that are computed as the one that is minimized, and that nothing differentiates."""
+    """Finds towers' losses that are computed as the one that is minimized, and that nothing differentiates.
+
+    So it is where a loop overwrites its loss, or lists the weights before the first tower has made them.
+    """
     graph = whole.graph
     targets = differentiated(graph, whole.reach & whole.members)
     needed = graph.ancestors(targets, controls=False) | whole.reach
-    every = set(differentiated(graph, set(graph.nodes)))
+    by_nothing = _differentiated_by_nothing(graph)
+    every = set(differentiated(graph, set(graph.nodes))) - by_nothing
     for target in targets:
         twins = [name for name in _twins(whole, target) if name not in every]
-        if needed & set(twins):
-            continue  # it is not alone: what else has its name may be an evaluation
+        if needed.intersection(_twins(whole, target)):  # it is not alone: what else has its name may be an evaluation
+            twins = [name for name in twins if name in by_nothing]
         weights = graph.ancestors([target], controls=False) & whole.trainable
         idle = [name for name in twins if graph.ancestors([name], controls=False) & whole.trainable == weights]
         if idle and weights:
+            alone = f"of the losses that {len(idle) + 1} towers compute, {target} alone is minimized"
+            empty = f"{idle[0]} is differentiated by no weight, as by a list that is made before its tower's model"
             yield Hazard(
                 "LOSS_NOT_MINIMIZED",
                 idle[0],
-                f"of the losses that {len(idle) + 1} towers compute, {target} alone is minimized: the examples of "
-                f"{idle[0]} train nothing",
+                f"{empty if idle[0] in by_nothing else alone}: the examples of {idle[0]} train nothing",
                 "give each replica's loss its gradient, and reduce them; for parity, train on one replica's examples",
             )
             return
+
+
+def _differentiated_by_nothing(graph: Graph) -> set[str]:
+    """The losses whose gradient graphs consist of the loss's own gradient op, which nothing takes.
+
+    `tf.gradients(loss, [])` makes no more up to TensorFlow 1.4, and later not even that.
+    """
+    found, gradients = set(), in_gradient_graphs(graph.nodes)
+    for root, targets in differentiations(graph, set(graph.nodes)).items():
+        after = graph.descendants([root], controls=False) - {root}
+        if all(name in gradients and forward_name(name, graph.nodes) in targets for name in after):
+            found.update(targets)
+    return found
 
 
 def _twins(whole: WholeGraph, name: str) -> list[str]:

@@ -136,3 +136,25 @@ def test_a_tower_that_a_loop_overwrites_is_named_by_its_repeated_scope(minimized
 
     found = [hazard.op for hazard in losses_of_other_towers(whole_of(build))]
     assert found == ["net/loss"] * count
+
+
+@pytest.mark.parametrize("towers, listed_late, count", [(2, False, 1), (3, False, 1), (2, True, 0), (3, True, 0)])
+def test_a_tower_whose_list_of_weights_is_empty_is_named(towers, listed_late, count):
+    """A list of the trained weights that is made before the first tower's model has none of them."""
+
+    def build():
+        x, gradients = v1.placeholder(tf.float32, [6, 4], "x"), []
+        for tower, part in enumerate(tf.split(x, towers)):
+            with v1.variable_scope("", reuse=tower > 0), tf.name_scope(f"tower_{tower}"):
+                weights = v1.trainable_variables()
+                w = v1.get_variable("w", [4, 1], use_resource=False)
+                loss = tf.add(tf.reduce_mean(tf.square(part @ w)), 0.1 * tf.nn.l2_loss(w), name="loss")
+                weights = v1.trainable_variables() if listed_late else weights
+                gradients += tf.gradients(loss, weights)
+                if not weights:  # TensorFlow 1.4 makes the gradient op of the loss by itself
+                    start = tf.ones([], name="gradients/Fill")
+                    tf.reshape(start, [], name="gradients/" + loss.op.name + "_grad/Reshape")
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(sum(gradients), w)], name="train")
+
+    found = [hazard.op for hazard in losses_of_other_towers(whole_of(build))]
+    assert found == ["tower_0/loss"] * count
