@@ -22,6 +22,8 @@ _REDUCTIONS, _STAYING = ("Sum", "Mean", "Max", "Min"), ("Mean", "Max", "Min")
 _COUNTS = ("L2Loss", "Size", "Prod")
 #: Ops that bound a number by others, as a count that may be 0.
 _BOUNDS = ("Maximum", "Minimum", "ClipByValue")
+#: Ops that take rows of a tensor.
+_PARTS = ("Slice", "Split", "SplitV", "StridedSlice")
 #: Ops whose result is one number wherever it stands.
 _CONSTANT = ("ZerosLike", "OnesLike", "Rank")
 #: Ops whose elements are made of the elements of their inputs.
@@ -102,23 +104,50 @@ class Growth:
         if left is None or right is None:
             return None
         if is_quotient:
-            return left - (right or int(left == 1 and self._is_number_of_examples(inputs[1])))
-        others = [inputs[1 - i] for i, power in enumerate((left, right)) if power == 1]
-        return left + right - int(len(others) == 1 and self._is_number_of_examples(others[0], inverse=True))
+            return left - (right or int(left == 1 and self._is_number_of_examples(inputs[1], inputs[0])))
+        sums = [inputs[i] for i, power in enumerate((left, right)) if power == 1]
+        others = [tensor for tensor in inputs if tensor not in sums]
+        return (
+            left
+            + right
+            - int(len(sums) == len(others) == 1 and self._is_number_of_examples(others[0], sums[0], inverse=True))
+        )
 
-    def _is_number_of_examples(self, tensor: TensorId, inverse: bool = False) -> bool:
-        """Whether a constant is the number of examples, or a whole multiple of it, or one over that."""
+    def _is_number_of_examples(self, tensor: TensorId, total: TensorId, inverse: bool = False) -> bool:
+        """Whether a constant is the number of the examples of a sum, or a whole multiple of it, or one over that."""
         value = static_number(self._graph, self._imported, tensor)
         if not self._batch:
             return False
+        rows = self._rows_of_part(total) or self._batch
         if value is None:
             counts = [term.node for term in self._terms(tensor, of_data=False) if self._graph.type(term.node) == "Sum"]
             shapes = [self._imported.shape(*self._graph.inputs(name)[0]) for name in counts]
-            return not inverse and any(shape and shape[0] == self._batch for shape in shapes)
+            return not inverse and any(shape and shape[0] == rows for shape in shapes)
         if np.ndim(value) or not value:
             return False
-        times = (1 / float(value) if inverse else float(value)) / self._batch
+        times = (1 / float(value) if inverse else float(value)) / rows
         return round(times) >= 1 and abs(times - round(times)) < _TOLERANCE * times
+
+    def _rows_of_part(self, total: TensorId) -> int | None:
+        """The examples that a sum adds up, where it is of a part of the batch, as of one tower's that alone trains."""
+        name, shape = total.node, None
+        while not shape and self._graph.type(name) in (*_LINEAR, "Sum") and self._graph.inputs(name):
+            source = self._graph.inputs(name)[0]
+            shape = self._imported.shape(*source) if self._graph.type(name) == "Sum" else None
+            name = source.node
+        rows = shape[0] if shape else None
+        if not rows or not self._batch or rows >= self._batch:
+            return None
+        before = self._graph.ancestors([name], controls=False) & set(self._data)
+        return rows if any(self._takes_part(part, rows) for part in before) else None
+
+    def _takes_part(self, name: str, rows: int) -> bool:
+        """Whether a node takes a number of rows of what has a row for each example."""
+        if self._graph.type(name) not in _PARTS:
+            return False
+        source = self._graph.inputs(name)[op_types.divided_input(self._graph.type(name))]
+        shapes = [self._imported.shape(*tensor) or () for tensor in (TensorId(name, 0), source)]
+        return [shape[:1] for shape in shapes] == [(rows,), (self._batch,)]
 
     def _of_reduction(self, term: TensorId) -> int | None:
         """The power of a sum, a mean or a number of elements."""

@@ -61,7 +61,8 @@ class Clippings:
         if chosen:
             return "by a norm, written by hand" + _numbers(chosen)
         if set(BOUNDS) <= types:
-            return "by value, written by hand" + _numbers(_constants(self._graph, nodes, BOUNDS))
+            by_hand = "" if any(self._is_end_of_function(name) for name in nodes) else ", written by hand"
+            return f"by value{by_hand}" + _numbers(_constants(self._graph, nodes, BOUNDS))
         return ""
 
     def global_norm(self, nodes: Collection[str]) -> frozenset[str]:
@@ -74,6 +75,11 @@ class Clippings:
         scopes = {match.group(1) for match in matches if match.group(2) == "global_norm"}
         inside = [name for scope in scopes for name in self._inside[scope]]
         return _terms_of_norm(self._graph, [name for name in inside if self._graph.type(name) == "Minimum"])
+
+    def _is_end_of_function(self, name: str) -> bool:
+        """Whether a node is what `tf.clip_by_value` returns under a name that the program gives."""
+        smaller = [tensor.node for tensor in self._graph.inputs(name)] if self._graph.type(name) == "Maximum" else []
+        return f"{name}/Minimum" in smaller
 
     def _is_of_whole_numbers(self, name: str) -> bool:
         node = self._graph.nodes[name]

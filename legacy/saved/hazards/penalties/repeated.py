@@ -9,7 +9,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
-from legacy.saved.hazards.penalties.terms import find_penalties
+from legacy.saved.hazards.penalties.terms import Penalty, find_penalties
 from workloads.support.wording import FEW, counted, listed
 
 #: The op types of a sum of squares of weights, of one or of several, and of multiples of it.
@@ -22,7 +22,7 @@ def squared_twice(whole: WholeGraph) -> Iterator[Hazard]:
 
     One weight alone, as of a layer that is to decay more than others, is left alone.
     """
-    penalties = [one for one in find_penalties(whole) if _SQUARES & set(one.kind) and set(one.kind) <= _OF_SQUARES]
+    penalties = [one for one in find_penalties(whole) if _is_of_squares(whole, one)]
     for target in whole.targets if len(penalties) > 1 else []:
         weights = linear_weights(whole, target)
         added: dict[tuple[int | None, str], list[str]] = collections.defaultdict(list)
@@ -40,3 +40,13 @@ def squared_twice(whole: WholeGraph) -> Iterator[Hazard]:
                 "leave one of them out; for parity keep both",
             )
             return
+
+
+def _is_of_squares(whole: WholeGraph, penalty: Penalty) -> bool:
+    """Whether a term is a sum of squares of weights, also of their differences from a constant 0."""
+    kinds = set(penalty.kind)
+    if not _SQUARES & kinds or not kinds <= {*_OF_SQUARES, "Sub"}:
+        return False
+    before = whole.graph.ancestors([penalty.op], controls=False) if "Sub" in kinds else []
+    differences = [whole.graph.inputs(name) for name in before if whole.graph.type(name) == "Sub"]
+    return all(0 in [whole.value(tensor.node) for tensor in inputs] for inputs in differences)

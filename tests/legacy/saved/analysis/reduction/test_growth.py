@@ -109,6 +109,21 @@ def test_a_constant_divisor_is_the_number_of_examples_or_of_their_elements(divis
     assert _power(lambda x, mask, w: tf.reduce_sum(x) * (1.0 / divisor), batch=4) == power
 
 
+@pytest.mark.parametrize("divisor, power", [(4.0, 0), (12.0, 0), (3.0, 1)])
+@pytest.mark.parametrize("part", [lambda x: tf.split(x, 2)[1], lambda x: x[4:]])
+def test_a_constant_divisor_is_the_number_of_the_examples_of_a_part(part, divisor, power):
+    """One tower's part may alone be trained on."""
+    assert _power(lambda x, mask, w: tf.reduce_sum(part(x)) / divisor, batch=8) == power
+    assert _power(lambda x, mask, w: tf.reduce_sum(part(x)) * (1.0 / divisor), batch=8) == power
+    assert _power(lambda x, mask, w: v1.losses.compute_weighted_loss(part(x)), batch=8) == 0
+
+
+@pytest.mark.parametrize("batch, power", [(4, 0), (8, 1)])
+def test_a_constant_divisor_is_not_the_number_of_times(batch, power):
+    """Examples are the second dimension of what is divided by as many as there are times."""
+    assert _power(lambda x, mask, w: tf.reduce_sum(tf.tile(tf.transpose(x[:, :1]), [4, 1])) / 4.0, batch) == power
+
+
 @pytest.mark.parametrize("divisor, power", [(4.0, 0), (3.0, 0), (2.0, None)])
 def test_a_covariance_is_divided_by_the_number_of_examples_or_one_less(divisor, power):
     assert _power(lambda x, mask, w: tf.nn.l2_loss(tf.matmul(x, x, transpose_a=True) / divisor), batch=4) == power

@@ -14,6 +14,7 @@ BY_HAND = "by a norm, written by hand"
     "clip, text",
     [
         (lambda g: tf.clip_by_value(g, -1.0, 2.0), "by value, at -1 and 2"),
+        (lambda g: tf.clip_by_value(g, -1.0, 2.0, name="bounded"), "by value, at -1 and 2"),
         (lambda g: tf.clip_by_norm(g, 3.0), "by norm, at 3"),
         (lambda g: v1.clip_by_average_norm(g, 0.5), "by average norm, at 0.5"),
         (lambda g: tf.clip_by_global_norm([g, 2 * g], 5.0)[0][0], "by global norm, at 5"),

@@ -39,6 +39,8 @@ def of_sum(rate, *weights):
         (lambda v, w: of_each(0.01, v, w) + of_sum(0.01, w), 0),  # the last layer, more than the others
         (lambda v, w: of_each(0.01, v, w) + 0.01 * tf.reduce_sum(tf.abs(v)) + 0.01 * tf.reduce_sum(tf.abs(w)), 0),
         (lambda v, w: of_each(0.01, v, w) + of_sum(0.01, v - 1.0, w - 1.0), 0),  # near a first value
+        (lambda v, w: of_each(0.01, v, w) + of_sum(0.01, 0.0 - v, 0.0 - w), 1),
+        (lambda v, w: of_each(0.01, v, w) + of_sum(0.01, 0.5 - v, 0.5 - w), 0),
         (lambda v, w: of_each(0.01, v, w) + of_sum(0.01, tf.transpose(v) @ v, tf.transpose(w) @ w), 0),
     ],
 )
