@@ -139,15 +139,18 @@ def quotients_of_loss(analysed: AnalysedStep, loss: str) -> Iterator[str]:
     """Yields the scalar quotients and means among the terms of a loss and their factors.
 
     A loss whose rank is not known, as of a sum of what a loop returns, is one number too, and so are its terms.
+    Losses of examples, whose sum is minimized, may have a number added.
     """
     graph, todo, seen = analysed.graph, [loss], set()
     while todo:
         name = todo.pop()
-        if name in seen or name not in graph.nodes or analysed.imported.shape(name) not in (None, (), (1,)):
+        if name in seen or name not in graph.nodes:
             continue
         seen.add(name)
         kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
-        if kind in op_types.QUOTIENTS:
+        if analysed.imported.shape(name) not in (None, (), (1,)):
+            todo += inputs if kind in op_types.ADDITIONS else []
+        elif kind in op_types.QUOTIENTS:
             yield name
             todo.append(inputs[0])
         elif kind == "Mean":

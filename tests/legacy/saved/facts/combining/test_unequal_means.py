@@ -46,6 +46,11 @@ def test_losses_divided_by_a_number_of_each_towers_words_are_named(make_loss):
     assert counted(make_loss, combine=1.0) == 0
 
 
+@pytest.mark.parametrize("number, count", [(masked, 1), (lambda errors, mask, words: tf.reduce_mean(errors), 0)])
+def test_a_number_that_is_added_to_losses_of_examples(number, count):
+    assert counted(lambda errors, *rest: tf.reduce_sum(errors, 1) + 0.5 * number(errors, *rest)) == count
+
+
 @pytest.mark.parametrize("parts, count", [((2.0, 2.0), 1), ((2.0, 1.0), 0)])
 def test_sums_of_losses_whose_terms_each_tower_divides_by_the_towers_are_means(parts, count):
     """As `model_deploy` of slim: each clone divides its losses by the number of clones, and gradients are added."""
