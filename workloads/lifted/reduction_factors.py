@@ -31,7 +31,7 @@ def rescaling(combine: Combine, loss_scale: float, towers: int, replicas: int) -
     if combine.divided:
         return towers / replicas
     scale = combine.scale if combine.kind == "sum" else 1.0
-    averaged = any(abs(loss_scale * factor * towers - 1) < 1e-6 for factor in (1.0, scale))
+    averaged = any(abs(abs(loss_scale) * factor * towers - 1) < 1e-6 for factor in (1.0, scale))
     losses_averaged = averaged and combine.kind in ("sum", "concat")
     rows_averaged = combine.kind == "concat" and abs(combine.scale * towers - 1) < 1e-6
     return towers / replicas if (losses_averaged or rows_averaged) and towers > 1 else 1.0
@@ -73,6 +73,8 @@ def factor_on_reduced(combine: Combine, loss_scale: float, towers: int, replicas
 def sums_to_mean(phase: Phase, towers: int) -> bool:
     """Returns whether each tower's loss is divided by the number of towers, so that their sum is a mean.
 
+    What is maximized, such as a bound of the likelihood, has the factor -1 / towers.
+
     Args:
       phase: the phase.
       towers: number of towers.
@@ -80,7 +82,7 @@ def sums_to_mean(phase: Phase, towers: int) -> bool:
     Returns:
       The answer; no for a single tower.
     """
-    return towers > 1 and abs(phase.loss_scale * towers - 1) < 1e-6
+    return towers > 1 and abs(abs(phase.loss_scale) * towers - 1) < 1e-6
 
 
 def sums_over_all_examples(phase: Phase, towers: int) -> bool:

@@ -177,7 +177,8 @@ def _of_losses(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
                 "stands for the towers, and no mean if it is a weight of the loss, such as the half of a square"
             )
         else:
-            yield f"{phase.train_op}: each tower's loss counts 1/{towers}: its sum over towers is a mean"
+            sign = "-" if phase.loss_scale < 0 else ""
+            yield f"{phase.train_op}: each tower's loss counts {sign}1/{towers}: its sum over towers is a mean"
     elif is_averaged_twice(phase, towers) and not analysed.may_be_its_own(phase):
         yield (
             f"{phase.train_op}: each tower's loss is divided by {towers}, and their gradients are averaged besides; "

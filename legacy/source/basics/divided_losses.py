@@ -153,7 +153,7 @@ def has_divisor(phase: Phase, towers: int) -> bool:
 
 
 def _is_rounded_mean(plan: Plan, phase: Phase) -> bool:
-    is_mean = phase.shared_loss and sums_to_mean(phase, plan.towers)
+    is_mean = phase.shared_loss and phase.loss_scale > 0 and sums_to_mean(phase, plan.towers)
     return is_mean and not phase.other_losses and division_rounds(plan.towers)
 
 

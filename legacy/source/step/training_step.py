@@ -178,7 +178,7 @@ def _combining(plan: Plan, graph: Graph, phase: Phase) -> str:
 
 
 def _combining_of_shared_loss(plan: Plan, phase: Phase) -> str:
-    if sums_to_mean(phase, plan.towers):
+    if sums_to_mean(phase, plan.towers) and phase.loss_scale > 0:
         return "mean"
     if phase.loss_scale == 1.0:
         return "sum"

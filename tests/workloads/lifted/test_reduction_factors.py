@@ -9,7 +9,14 @@ from workloads.lifted.reduction_factors import factor_on_reduced, is_averaged_tw
 
 @pytest.mark.parametrize(
     "kind, scale, loss_scale, factor",
-    [("mean", 1.0, 1.0, 1.0), ("sum", 1.0, 1.0, 1.0), ("sum", 1.0, 0.5, 0.5), ("concat", 0.5, 1.0, 0.5)],
+    [
+        ("mean", 1.0, 1.0, 1.0),
+        ("sum", 1.0, 1.0, 1.0),
+        ("sum", 1.0, 0.5, 0.5),
+        ("sum", 1.0, -0.5, 0.5),
+        ("sum", 1.0, -1.0, 1.0),
+        ("concat", 0.5, 1.0, 0.5),
+    ],
 )
 def test_sums_that_the_graph_divides_by_its_towers_are_rescaled(kind, scale, loss_scale, factor):
     assert rescaling(Combine("w", kind, "sum:0", scale, []), loss_scale, 2, 4) == factor
@@ -32,6 +39,8 @@ def test_losses_that_are_divided_by_the_towers_sum_to_a_mean():
     (phase,) = small_plan().phases
     phase.loss_scale, phase.shared_loss = 0.5, False
     assert sums_to_mean(phase, 2) and not sums_to_mean(phase, 4) and not sums_to_mean(phase, 1)
+    phase.loss_scale = -0.5  # what is maximized
+    assert sums_to_mean(phase, 2) and not sums_to_mean(phase, 4)
     phase.combine = [Combine("w", "mean", "mean:0", 1.0, [])]
     assert is_averaged_twice(phase, 2)
     phase.combine = [Combine("w", "sum", "sum:0", 1.0, [])]

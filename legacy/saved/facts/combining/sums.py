@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from legacy.saved.analysis.loss_scale import has_sum
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.clipping import CLIPPING_SCOPES, SCALES
 from legacy.saved.facts.combining.data_divisors import divisor_of_gradients, divisor_of_losses
@@ -71,6 +72,10 @@ def sum_text(analysed: AnalysedStep, phase: Phase) -> str:
         return ""
     if are_divided_by_the_whole_batch(analysed, phase):
         return f"gradients are summed over towers, {BY_WHOLE_BATCH}"
+    losses = [parse_tensor_name(name).node for name in phase.losses]
+    if are_parts and not any(has_sum(analysed.graph, analysed.context.data, name) for name in losses):
+        factor = f"each tower's loss, no sum over examples, has a factor of {factors[0]:g}"
+        return f"gradients are summed over towers; {factor}: if that is one over the towers, it is a mean"
     of_examples = of_all_examples(analysed, factors)
     if of_examples.startswith(","):
         return f"gradients are summed over towers{of_examples}: a mean"

@@ -12,25 +12,30 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 
 def deviations_for_variances(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds codes mu + exp(h) * noise beside a divergence exp(h) - h, in which exp(h) is the variance; one for all."""
+    """Finds codes mu + exp(h) * noise beside a divergence exp(h) - h, in which exp(h) is the variance; one for all.
+
+    A divergence with the wrong sign, which is another hazard, says what h is, too.
+    """
     graph = whole.graph
     for target in whole.targets:
         signs = _signs(whole, target)
         for name, sign in signs.items():
-            if graph.type(name) != "Exp" or sign <= 0:
+            if graph.type(name) != "Exp":
                 continue
             logarithm = graph.origin(graph.inputs(name)[0]).node
-            if signs.get(logarithm, 0) >= 0:
+            if sign * signs.get(logarithm, 0) >= 0:
                 continue
             scaled, of_logarithm = scaled_noise(whole, logarithm), _product_with_noise(whole, logarithm)
             if scaled or of_logarithm:
                 factor = f"exp({logarithm})" if scaled else logarithm
+                terms = (f"exp({logarithm})", logarithm)
+                contained = " - ".join(terms if sign > 0 else reversed(terms))
                 its = "it is a variance" if scaled else f"{logarithm} is the logarithm of a variance"
                 yield Hazard(
                     "VARIANCE_FOR_DEVIATION",
                     scaled or of_logarithm,
                     f"{scaled or of_logarithm} multiplies noise by {factor}, as a standard deviation, and {target} "
-                    f"contains exp({logarithm}) - {logarithm}, where {its}: one of them is wrong",
+                    f"contains {contained}, where {its}: one of them is wrong",
                     "multiply the noise by exp(h / 2); for parity keep both",
                 )
                 return

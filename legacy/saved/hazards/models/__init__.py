@@ -25,6 +25,7 @@ from legacy.saved.hazards.models import (
 )
 from legacy.saved.hazards.models.axes import pooled_channels, positions_of_examples, units_for_examples
 from legacy.saved.hazards.models.classes import margins_that_help
+from legacy.saved.hazards.models.joins import joined_with_itself
 from legacy.saved.hazards.models.normalized import deviations, exchanged
 from legacy.saved.hazards.models.shares import along_queries, over_joined_positions, scaled_up
 
@@ -63,6 +64,7 @@ GRAPH_CHECKS = (
     noise.codes_of_one_sign,
     deviations.not_by_the_deviation,
     exchanged.scales_for_offsets,
+    joined_with_itself.joined_with_themselves,
     positions_of_examples.positions_of_examples,
 )
 

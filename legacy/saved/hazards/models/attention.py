@@ -23,9 +23,21 @@ LEAST_INFINITE = 1e3
 
 
 def inverted_masks(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds softmaxes of scores to which a large number is added where a mask has words; one hazard for all."""
+    """Finds softmaxes of scores to which a large number is added where a mask has words; one hazard for all.
+
+    So do scores of which a causal mask leaves those of later words alone.
+    """
     for softmax in _softmaxes(whole):
         scores = _past(whole.graph, whole.graph.inputs(softmax)[0].node)
+        if _leaves_later_words(whole, scores):
+            yield Hazard(
+                "MASK_INVERTED",
+                softmax,
+                f"{scores} makes the scores of the word itself and of all earlier ones minus infinity, and keeps those "
+                f"of later words, before {softmax}: the last word attends to nothing",
+                "mask what is above the diagonal; for parity keep the mask",
+            )
+            return
         chosen = _chosen_at_words(whole, scores)
         if chosen:
             yield Hazard(
@@ -66,6 +78,43 @@ def _chosen_at_words(whole: WholeGraph, name: str) -> str:
     words = _words(whole, inputs[0])
     number = _repeated_number(whole, inputs[1] if words > 0 else inputs[2]) if words else None
     return f"{number:g}" if number is not None and number <= -LEAST_INFINITE else ""
+
+
+def _leaves_later_words(whole: WholeGraph, name: str) -> bool:
+    """Whether scores at and below the diagonal are set to a large negative number, or have one added."""
+    graph, inputs = whole.graph, [tensor.node for tensor in whole.graph.inputs(name)]
+    if graph.type(name) in ("Select", "SelectV2"):
+        side = _earlier_words(whole, inputs[0])
+        number = _repeated_number(whole, inputs[1] if side > 0 else inputs[2]) if side else None
+        return number is not None and number <= -LEAST_INFINITE
+    for term, sign in _terms(graph, name):
+        scaled = constant_factor(whole, _past(graph, term))
+        if scaled is not None and sign * scaled[1] <= -LEAST_INFINITE and _earlier_words(whole, scaled[0]) > 0:
+            return True
+    return False
+
+
+def _earlier_words(whole: WholeGraph, name: str) -> int:
+    """1 of a matrix of ones with zeros above its diagonal, or where it has ones; -1 of its opposite; 0 of others."""
+    graph, sign = whole.graph, 1
+    while not _is_causal(whole, name):
+        kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
+        numbers = [whole.value(before) for before in inputs]
+        if (
+            kind in _PASSES
+            or kind in ("NotEqual", "Greater")
+            and numbers[1] == 0
+            or kind == "Equal"
+            and numbers[1] == 1
+        ):
+            name = inputs[0]
+        elif kind == "LogicalNot" or kind == "Equal" and numbers[1] == 0:
+            name, sign = inputs[0], -sign
+        elif kind == "Sub" and numbers[0] == 1:
+            name, sign = inputs[1], -sign
+        else:
+            return 0
+    return sign
 
 
 def _repeated_number(whole: WholeGraph, name: str) -> float | None:

@@ -57,7 +57,7 @@ def variance_that_follows_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
             if value is not None:
                 followed[value].append(variable)
     for value, variables in followed.items():
-        spreads = [name for name in dict.fromkeys(variables) if _VARIANCE.search(name.rpartition("/")[2])]
+        spreads = [name for name in dict.fromkeys(variables) if _VARIANCE.search(_kind_of_statistic(name))]
         others = [name for name in dict.fromkeys(variables) if name not in spreads]
         if spreads and others:
             yield Hazard(
@@ -67,6 +67,11 @@ def variance_that_follows_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
                 "check the update; for parity, keep it: evaluation normalizes by what was kept",
             )
             return
+
+
+def _kind_of_statistic(variable: str) -> str:
+    """The part of a variable's name that says what it holds, also of what `zero_debias` keeps beside an average."""
+    return variable.removesuffix("/biased").rpartition("/")[2]
 
 
 def _followed(whole: WholeGraph, change: TensorId, variable: str) -> TensorId | None:

@@ -29,22 +29,30 @@ _REPEATED, _GPU = re.compile(r"_(\d+)(?=/|$)"), re.compile(r"(?i)gpu:(\d+)")
 
 
 def unused_clipping(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds gradients that are clipped, where no op takes the result and updates take them as they were."""
+    """Finds gradients that are clipped, where summaries alone take the result and updates take them as they were."""
     graph = whole.graph
     gradients = in_gradient_graphs(graph.nodes)
     after = graph.descendants(gradients & whole.reach, controls=False) - gradients - whole.reach
     ends = [name for name in graph.nodes if name in after and graph.type(name) in _ENDS]
-    ends = [name for name in ends if not graph.users(name) and not graph.after(name)]
+    ends = [name for name in ends if _is_shown_at_most(whole, name)]
     clipped = [name for name in ends if _clips(whole, name, after) and _updates_take(whole, name, gradients)]
     clipped = [name for name in clipped if not _is_off(whole, name, after)]
     if clipped and whole.applies:
+        is_shown = any(graph.users(name) for name in clipped)
+        taken = "summaries alone show the result" if is_shown else "no op uses the result"
         yield Hazard(
             "CLIPPING_UNUSED",
             clipped[0],
-            f"{counted(len(clipped), 'gradient is', 'gradients are')} clipped, such as {clipped[0]}, and no op uses "
-            "the result: the updates take unclipped gradients",
+            f"{counted(len(clipped), 'gradient is', 'gradients are')} clipped, such as {clipped[0]}, and {taken}: the "
+            "updates take unclipped gradients",
             "apply what the clipping returns; for parity leave it out",
         )
+
+
+def _is_shown_at_most(whole: WholeGraph, name: str) -> bool:
+    """Whether no op takes a value, or summaries alone, as histograms of what is applied were meant to be."""
+    users = [use.node for use in whole.graph.users(name)]
+    return not whole.graph.after(name) and all(whole.graph.type(user) in op_types.SUMMARIES for user in users)
 
 
 def _clips(whole: WholeGraph, name: str, after: set[str]) -> bool:

@@ -113,3 +113,39 @@ def test_a_joint_loss_over_all_towers_words(total, sentence):
 
     step = analysed_step(build)
     assert sum_text(step, step.phases[0]) == sentence
+
+
+@pytest.mark.parametrize(
+    "factor, sentence",
+    [
+        (0.5, "; each tower's loss, no sum over examples, has a factor of 0.5: if that is one over the towers, "),
+        (1.0, ", not averaged"),
+    ],
+)
+def test_sums_of_means_with_a_factor(factor, sentence):
+    def build():
+        w, gradients = variable("w", 3, 2), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [None, 3], "x") @ w)) * factor
+                gradients += tf.gradients(loss, [w])
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients), w)], name="train")
+
+    step = analysed_step(build)
+    (phase,) = step.phases
+    assert sum_text(step, phase) == f"gradients are summed over towers{sentence}" + "it is a mean" * (factor != 1.0)
+
+
+def test_what_is_maximized_may_be_divided_by_the_towers():
+    def build():
+        w, bounds = variable("w", 3, 2), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                bounds.append(-tf.reduce_mean(tf.exp(v1.placeholder(tf.float32, [4, 3], "x") @ w)))
+        loss = -tf.reduce_mean(tf.stack(bounds))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train", colocate_gradients_with_ops=True)
+
+    step = analysed_step(build)
+    (phase,) = step.phases
+    assert phase.loss_scale == -0.5
+    assert combination_text(step, phase, phase.combine[0]) == "sum of losses that are divided by the towers: a mean"

@@ -43,6 +43,7 @@ def of_deviation(mean, h):
 )
 def test_a_variance_in_the_place_of_a_deviation_is_named(deviation, divergence, count):
     assert found(deviation, divergence) == ["VARIANCE_FOR_DEVIATION"] * count
+    assert found(deviation, lambda mean, h: -divergence(mean, h)) == ["VARIANCE_FOR_DEVIATION"] * count
 
 
 @pytest.mark.parametrize(

@@ -175,3 +175,22 @@ def causal(scores):
 )
 def test_a_causal_mask_before_the_softmax_is_named(shares, count):
     assert found(multiplied_masks, shares) == ["MASK_BEFORE_SOFTMAX"] * count
+
+
+@pytest.mark.parametrize(
+    "masked, count",
+    [
+        (lambda scores, mask: v1.where(tf.equal(mask, 0), scores, tf.ones_like(scores) * (-(2.0**32) + 1)), 1),
+        (lambda scores, mask: v1.where(tf.equal(mask, 0), tf.ones_like(scores) * (-(2.0**32) + 1), scores), 0),
+        (lambda scores, mask: v1.where(tf.cast(mask, tf.bool), tf.fill([2, 5, 5], -1e9), scores), 1),
+        (lambda scores, mask: v1.where(tf.cast(mask, tf.bool), scores, tf.fill([2, 5, 5], -1e9)), 0),
+        (lambda scores, mask: scores + mask * -1e9, 1),
+        (lambda scores, mask: scores + (1.0 - mask) * -1e9, 0),
+        (lambda scores, mask: scores - 1e9 * (1.0 - mask), 0),
+    ],
+)
+def test_a_causal_mask_that_leaves_later_words_is_named(masked, count):
+    def shares(scores, ids):
+        return tf.nn.softmax(masked(scores, tf.tile(tf.linalg.band_part(tf.ones([1, 5, 5]), -1, 0), [2, 1, 1])))
+
+    assert found(inverted_masks, shares) == ["MASK_INVERTED"] * count

@@ -19,3 +19,16 @@ def test_noise_that_is_minimized_is_named(weight, draws, count):
         return tf.reduce_mean(weight * logarithm) - tf.reduce_mean(action @ variable("critic", 3, 1))
 
     assert found(minimized_noise, total) == ["ENTROPY_MINIMIZED"] * count
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_divergence_with_the_wrong_sign_is_no_entropy(scale, is_whole):
+    def total():
+        x = fed("x", 8, 4)
+        mean, h = x @ variable("mean", 4, 3), x @ variable("deviation", 4, 3)
+        code = mean + tf.exp(h) * v1.random_normal([8, 3])
+        divergence = 0.5 * (1.0 + scale * h - tf.square(mean) - (tf.exp(scale * h) if is_whole else 0.0))
+        return tf.reduce_mean(tf.square(code @ variable("decoder", 3, 4) - x)) + tf.reduce_mean(divergence)
+
+    assert found(minimized_noise, total) == ([] if is_whole else ["ENTROPY_MINIMIZED"])

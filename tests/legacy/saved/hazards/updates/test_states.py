@@ -59,6 +59,26 @@ def test_a_variance_that_follows_the_mean_is_named(names, swapped):
     assert len(found) == swapped and all(text.startswith(f"{names[1]} follows") for text in found)
 
 
+@pytest.mark.parametrize("swapped", [True, False])
+def test_so_is_one_that_is_kept_with_its_bias(swapped):
+    """As `assign_moving_average` keeps it, which corrects for the beginning at zero."""
+
+    def update(hidden):
+        moments = tf.nn.moments(hidden, [0])
+        moves = []
+        for name, value in zip(("mean", "variance"), (moments[0], moments[0]) if swapped else moments):
+            kept, biased = (
+                v1.get_variable(f"bn/moving_{name}{end}", [3], use_resource=False, trainable=False)
+                for end in ("", "/biased")
+            )
+            moved = v1.assign_sub(biased, (biased - value) * 0.1)
+            moves.append(v1.assign_sub(kept, kept - moved / (1.0 - 0.9)))
+        return hidden, moves
+
+    found = [hazard.id for hazard in variance_that_follows_the_mean(whole_of(update))]
+    assert found == ["VARIANCE_FOLLOWS_MEAN"] * swapped
+
+
 @pytest.mark.parametrize("squared", [True, False])
 def test_a_variance_that_adds_products_of_deviations_follows_no_mean(squared):
     """Welford's way, as observations of a reinforcement learner are normalized."""

@@ -19,13 +19,16 @@ def model():
     return w, v1.placeholder(tf.float32, [4, 4], "x")
 
 
+@pytest.mark.parametrize("shown", [True, False])
 @pytest.mark.parametrize("used", [True, False])
-def test_clipping_that_no_op_uses_is_named(used):
+def test_clipping_that_no_update_uses_is_named(used, shown):
     def build():
         w, x = model()
         gradients = tf.gradients(tf.reduce_mean(tf.square(x @ w)), [w])
         clipped, norm = tf.clip_by_global_norm(gradients, 1.0)
         v1.summary.scalar("norm", norm)
+        if shown:
+            v1.summary.histogram("gradient", clipped[0])
         pairs = zip(clipped if used else gradients, [w])
         v1.train.GradientDescentOptimizer(0.5).apply_gradients(pairs, name="train")
 
