@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from legacy.saved.analysis import updates_by_hand
+from legacy.saved.analysis.order.equal_rows import SETS_ROWS
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import parse_tensor_name
@@ -65,11 +66,15 @@ def moments_of_rows(analysed: AnalysedStep, phase: Phase, effect: Effect) -> Mom
 
 
 def variable_of_rows(analysed: AnalysedStep, name: str) -> str:
-    """Returns the variable whose value, or rows of it, a node gives; "" of any other node."""
-    graph = analysed.graph
-    while graph.type(name) in _PASSES or name in analysed.context.state.writes:
-        name = graph.inputs(name)[0].node
-    return name if graph.type(name) in op_types.VARIABLES else ""
+    """Returns the variable whose value, or rows of it, a node gives, or is set to by it; "" of any other node."""
+    graph, writes, source = analysed.graph, analysed.context.state.writes, name
+    while graph.type(source) in _PASSES or source in writes:
+        source = graph.inputs(source)[0].node
+    if graph.type(source) in op_types.VARIABLES:
+        return source
+    setters = [use.node for use in graph.users(name) if graph.type(use.node) in SETS_ROWS]
+    kept = {graph.origin(graph.inputs(setter)[0]).node for setter in setters}
+    return kept.pop() if len(kept) == 1 else ""
 
 
 def decay_of_slot(analysed: AnalysedStep, phase: Phase, slot: str) -> float | None:

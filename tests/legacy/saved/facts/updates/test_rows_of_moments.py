@@ -57,12 +57,29 @@ def lazily(root):
     return update
 
 
+def lazily_beside(root):
+    """The same, as `LazyAdamOptimizer` of resource variables writes it: the update takes the rows that are set."""
+
+    def update(table, gradient):
+        m, v = (v1.get_variable(f"table/{name}", [3, 1], trainable=False, use_resource=False) for name in "mv")
+        words, values = gradient.indices, gradient.values
+        first = 0.75 * tf.gather(m, words) + 0.25 * values
+        second = 0.875 * tf.gather(v, words) + 0.125 * tf.square(values)
+        kept = [v1.scatter_update(m, words, first), v1.scatter_update(v, words, second)]
+        moved = v1.scatter_sub(table, words, 0.5 * first / (root(second) + 0.25))
+        tf.group(moved, *kept, name="train")
+
+    return update
+
+
 @pytest.mark.parametrize(
     "update, rule, constants",
     [
         (adam, "Adam, of rows (AssignSub)", "lr=0.5, beta1=0.75, beta2=0.875, epsilon=0.25"),
         (old_adam, "Adam, of rows (AssignSub)", "lr=0.5, beta1=0.75, beta2=0.875, epsilon=0.25"),
         (lazily(tf.sqrt), "Adam, row by row (ScatterSub)", "lr=0.5, beta1=0.75, beta2=0.875, epsilon=0.25"),
+        (lazily_beside(tf.sqrt), "Adam, row by row (ScatterSub)", "lr=0.5, beta1=0.75, beta2=0.875, epsilon=0.25"),
+        (lazily_beside(tf.identity), "written by hand (ScatterSub)", "0.75, 0.25, 0.875, 0.125, 0.5"),
         (lazily(tf.identity), "written by hand (ScatterSub)", "0.75, 0.25, 0.875, 0.125, 0.5"),
     ],
 )
