@@ -17,6 +17,7 @@ from legacy.saved.facts.inputs.chosen_positions import is_of_chosen_positions
 from legacy.saved.facts.inputs.free_rows import has_rows_of_its_own, is_numbers_beside_parts
 from legacy.saved.facts.inputs.tower_batch import usual_batch
 from legacy.saved.graph import op_types
+from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
@@ -38,11 +39,11 @@ _ADVICE = "tf.nn.compute_average_loss with the global batch, and reduce with SUM
 
 def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds sums over examples in the loss that are divided by a constant other than a tower's number of examples."""
-    plan, graph = found.plan, found.cut.graph
+    plan, graph, imported = found.plan, found.cut.graph, found.context.imported
     summed = not any(_is_mean(found, combine) for phase in plan.phases for combine in phase.combine)
     for loss in [loss for phase in plan.phases for loss in phase.losses[:1]]:
         for name in ancestors_of_tensors(graph, [loss]):
-            divisor, total = _divisor_of_sum(whole, graph, name) or (0, "")
+            divisor, total = _divisor_of_sum(whole, imported, name) or (0, "")
             counts, is_flat = _counts_of_examples(found, total) if divisor else (set(), False)
             of_all_towers = {n * plan.towers for n in counts}
             is_flat |= plan.batch is None and 0 not in counts and all(divisor % n == 0 for n in counts)
@@ -55,7 +56,7 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 continue
             if divisor + 1 in counts and adds_deviations(whole, total):
                 continue  # a variance without bias
-            is_of_terms = all(_behind_sign(graph, tensor.node) != total for tensor in graph.inputs(name))
+            is_of_terms = all(_behind_copies(graph, imported, tensor.node) != total for tensor in graph.inputs(name))
             is_weight = graph.type(name) == "Mul" or is_flat or is_of_terms or graph.type(total) == "L2Loss"
             if is_weight and divisor not in of_all_towers:
                 continue  # the weight of a term; a number of elements of each example, such as times, or of terms
@@ -163,8 +164,9 @@ def _divided_text(divisor: int, batch: int | None, towers: int) -> str:
     return f"a sum over a tower's {batch} examples is divided by {divisor:g}"
 
 
-def _divisor_of_sum(whole: WholeGraph, graph: Graph, name: str) -> tuple[int, str] | None:
+def _divisor_of_sum(whole: WholeGraph, imported: ImportedGraph, name: str) -> tuple[int, str] | None:
     """(c > 1, the Sum) of a forward node `Sum(...) / c` or `Sum(...) * (1 / c)`; None for any other node."""
+    graph = whole.graph
     if graph.type(name) not in ("RealDiv", "Div", "Mul") or is_gradient_op(name):
         return None
     values = [(whole.value(p), i) for i, (p, _) in enumerate(graph.inputs(name)) if p in whole.graph.nodes]
@@ -172,7 +174,7 @@ def _divisor_of_sum(whole: WholeGraph, graph: Graph, name: str) -> tuple[int, st
     if len(constants) != 1 or not constants[0][0]:
         return None
     value, position = constants[0]
-    other = _behind_sign(graph, graph.inputs(name)[1 - position].node)
+    other = _behind_copies(graph, imported, graph.inputs(name)[1 - position].node)
     divisor = value if graph.type(name) != "Mul" else 1.0 / value
     is_integer = divisor > 1 and abs(divisor - round(divisor)) < INTEGER_TOLERANCE * divisor
     if graph.type(name) != "Mul" and graph.type(other) in op_types.ADDITIONS and other in whole.graph.nodes:
@@ -180,11 +182,21 @@ def _divisor_of_sum(whole: WholeGraph, graph: Graph, name: str) -> tuple[int, st
     return (round(divisor), other) if other and graph.type(other) in ("Sum", "L2Loss") and is_integer else None
 
 
-def _behind_sign(graph: Graph, name: str) -> str:
-    """The node that a node is a copy of, perhaps with the other sign, as of a cross entropy by hand."""
-    while graph.type(name) in ("Identity", "Neg"):
+def _behind_copies(graph: Graph, imported: ImportedGraph, name: str) -> str:
+    """The node that a node is a copy of, perhaps with the other sign, as of a cross entropy by hand.
+
+    A sum of one number is one, too, as where `reduce_sum` takes a loss, or `add_n` a list of one term.
+    """
+    while graph.type(name) in ("Identity", "Neg") or _is_of_one_number(graph, imported, name):
         name = graph.inputs(name)[0].node
     return name
+
+
+def _is_of_one_number(graph: Graph, imported: ImportedGraph, name: str) -> bool:
+    """Whether a node adds up, or averages, one number alone."""
+    kind, inputs = graph.type(name), graph.inputs(name)
+    is_reduced = kind in ("Sum", "Mean") and imported.shape(*inputs[0]) == ()
+    return is_reduced or (kind in op_types.ADDITIONS and len(inputs) == 1)
 
 
 def _sum_of_terms(whole: WholeGraph, name: str) -> str:

@@ -22,8 +22,9 @@ def changed_by_several(
     """Returns statistics and counters with several changes in a step that no single tower makes, nor all together.
 
     All make a change together if it is not of one tower's results, and waits for those of all, as a step counter that
-    two optimizers raise, or a sum of gradients that is set back. Where towers have weights of their own, which take one
-    gradient, a change may follow the update of one tower's.
+    two optimizers raise, or a sum of gradients that is set back. So do fewer changes than there are towers that are of
+    none and wait for none, as of a counter that an op besides the optimizer raises. Where towers have weights of their
+    own, which take one gradient, a change may follow the update of one tower's.
 
     Args:
       plan: of the graph.
@@ -39,16 +40,20 @@ def changed_by_several(
     towers: dict[str, set[int]] = {name: set() for name in names}
     owners: dict[str, set[int | None]] = {name: set() for name in names}
     by_each: set[str] = set()
+    free: list[str] = []
     for phase in plan.phases:
         sources = UpdateSources(graph, phase)
         shared = all(len(set(tensors.values())) == len(tensors) for tensors in phase.gradients)
         for effect in phase.effects:
             for name in towers.keys() & set(effect.writes):
-                towers[name].update(sources.towers(effect))
+                own, waited = sources.towers(effect), sources.waited_for(effect)
+                towers[name].update(own)
                 owners[name].add(tower_of(effect.node))
-                waits = shared and len(sources.waited_for(effect)) == plan.towers
-                if not waits or len(sources.towers(effect)) == 1:
+                if not own and not waited and tower_of(effect.node) is None:
+                    free.append(name)
+                elif not shared or len(waited) != plan.towers or len(own) == 1:
                     by_each.add(name)
+    by_each.update(name for name in names if free.count(name) >= plan.towers)
     by_each.update(name for name in names if len(owners[name] - {None}) > 1)
     return [name for name in names if name in by_each and len(towers[name]) != 1]
 

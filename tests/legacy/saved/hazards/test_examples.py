@@ -96,6 +96,13 @@ def divided(make_loss, rows):
     [
         (lambda x, w: tf.reduce_sum(x * w) / 5.0, 4, ["a sum over a tower's 4 examples is divided by 5"]),
         (lambda x, w: tf.identity(tf.reduce_sum(x * w)) / 5.0, 4, ["a sum over a tower's 4 examples is divided by 5"]),
+        # the sum of one number, and a list of one term
+        (
+            lambda x, w: tf.add_n([tf.reduce_sum(tf.reduce_sum(x * w))]) / 5.0,
+            4,
+            ["a sum over a tower's 4 examples is divided by 5"],
+        ),
+        (lambda x, w: tf.add_n([tf.reduce_sum(tf.reduce_sum(x * w))]) / 4.0, 4, []),
         (
             lambda x, w: tf.reduce_sum(x * w) / 5.0,
             None,
@@ -227,7 +234,15 @@ def of_two_towers(loss, update):
     return list(examples.batch_constants(WholeGraph(graph, found), found))
 
 
-@pytest.mark.parametrize("total, update", [(of_words, by_optimizer), (of_terms, by_optimizer), (of_words, by_hand)])
+def of_halves(x, w):
+    """Half of the sum of squares, in a sum of its own."""
+    return tf.reduce_sum(tf.nn.l2_loss(x * w))
+
+
+@pytest.mark.parametrize(
+    "total, update",
+    [(of_words, by_optimizer), (of_terms, by_optimizer), (of_halves, by_optimizer), (of_words, by_hand)],
+)
 def test_a_sum_that_is_divided_by_all_towers_examples(total, update):
     (hazard,) = of_two_towers(lambda x, w: total(x, w) / 8.0, update)
     assert hazard.description.startswith("a sum over a tower's 4 examples is divided by all towers' 8")

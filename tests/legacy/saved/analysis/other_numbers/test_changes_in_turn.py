@@ -103,7 +103,27 @@ def set_back(towers):
         return v1.assign(total, total * 0.5, name="train")
 
 
-@pytest.mark.parametrize("build", [raised_twice, set_back])
+def raised_beside(ops):
+    """A program whose rate follows a counter that the optimizer raises, and `ops(towers)` ops that wait for nothing."""
+
+    def build(towers):
+        xs, w, count = parts(towers), variable("w", [3, 2]), variable("count", [], False, 0.0)
+        rate = v1.train.exponential_decay(0.5, count, 4, 0.5)
+        losses = in_towers(towers, lambda tower: tf.reduce_mean(results(xs[tower]) ** 2))
+        mean = tf.add_n([tf.gradients(one, [w])[0] for one in losses]) / towers
+        train = v1.train.GradientDescentOptimizer(rate).apply_gradients([(mean, w)], count)
+        with tf.control_dependencies([rate]):
+            return tf.group(train, *[v1.assign_add(count, 1.0) for _ in range(ops(towers))], name="all")
+
+    return build
+
+
+def test_a_counter_that_each_of_as_many_ops_as_towers_raises_is_changed_in_turn(tmp_path):
+    reason = "each tower changes net/count in turn, by which the program trains"
+    assert_own_number(raised_beside(lambda towers: towers), reason, tmp_path)
+
+
+@pytest.mark.parametrize("build", [raised_twice, raised_beside(lambda towers: 1), set_back])
 def test_changes_that_all_towers_make_together_are_as_many_at_any_number(build, tmp_path):
     assert_as_built(build, tmp_path)
     page = inspect_graph(str(tmp_path / "few" / "graph.meta"))
