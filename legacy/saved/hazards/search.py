@@ -41,7 +41,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.penalties.counts import regularization
 from legacy.saved.hazards.rates import frozen_rates, schedules
 from legacy.saved.hazards.towers import copies, placement, reports, shared
-from legacy.saved.hazards.training import changes, untrained, untrained_by_steps
+from legacy.saved.hazards.training import changes, unsaved_weights, untrained, untrained_by_steps
 
 #: The hazard of a check that failed, and most letters of its error.
 NOT_CHECKED, MOST_LETTERS = "NOT_CHECKED", 120
@@ -59,6 +59,7 @@ GRAPH_CHECKS = (
     schedules.miscounted_steps,
     frozen_rates.frozen_learning_rate,
     schedules.steps_that_are_not_saved,
+    unsaved_weights.weights_that_are_not_saved,
     reports.reports_of_one_tower,
     updates_never_run,
     untrained.variables_without_gradient,
