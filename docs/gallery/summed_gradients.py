@@ -32,7 +32,7 @@ def tower_loss(scope, batch):
 def learning_rate(step):
     """Returns the learning rate of a step."""
     x = tf.cast(step + 1, tf.float32)
-    return 0.2 * tf.minimum(x**-0.5, x * 0.044194173)
+    return 0.2 * tf.minimum(x**-0.5, x * 512**-0.5)
 
 
 @dataclasses.dataclass(frozen=True)

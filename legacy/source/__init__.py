@@ -2,6 +2,6 @@
 
 The stages are a decompiler's. `basics` cuts a tower's forward pass out of the graph and folds its constants,
 `definitions`, `idioms` and `ops` turn ops into expressions, `lines` makes lines of them, `repeats` functions and loops
-of those that are alike; `step` finds the named fields of a workload, `update` writes an update that has none; `styles`
-and `standalone` write the text. Start with `source.py`.
+of those that are alike, and `functions` their text, with loops over unrolled steps; `step` finds the named fields of a
+workload, `update` writes an update that has none; `styles` and `standalone` write the text. Start with `source.py`.
 """

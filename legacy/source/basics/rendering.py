@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import textwrap
 from typing import TYPE_CHECKING, Any, List
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: What a loop makes, a list or the items of one: the bracket, the item, the loop, the bracket.
-_COMPREHENSION = re.compile(r"(\[|\*\()(.*) (for \w+ in [^\[\]]*(?:\[[^\[\]]*\])?)([\])])$")
+_COMPREHENSION = re.compile(r"(\[|\*\()(.*) (for \w+(?:, \w+)* in [^\[\]]*(?:\[[^\[\]]*\]\)?)?)([\])])$")
 #: The longest line.
 WIDTH = 120
 _PRECEDENCE = {
@@ -96,6 +97,32 @@ def _float_text(value: Any) -> str:
     return f"{sign}{digits[0]}{'.' * (len(digits) > 1)}{digits[1:]}e{zeros + len(digits) - 1}"
 
 
+#: Fewest characters of a number whose digits say nothing, and the largest one whose root is looked for.
+_LONG, _MOST_OF_ROOT = 9, 4096
+
+
+@functools.lru_cache(maxsize=None)
+def _root_text(value: np.float32) -> str:
+    """Returns a number that is the root of a whole one, or 1 divided by it, as a power; "" of another number.
+
+    >>> _root_text(np.float32(0.35355338)), _root_text(np.float32(22.627417)), _root_text(np.float32(0.3535535))
+    ('8**-0.5', '512**0.5', '')
+    """
+    square = float(value) ** 2
+    for exponent, estimate in ((0.5, square), (-0.5, 1 / square if square else 0.0)):
+        base = round(estimate) if 1 < estimate <= _MOST_OF_ROOT else 0
+        if base and np.float32(base**exponent) == value:
+            return f"{base}**{exponent}"
+    return ""
+
+
+def _number_text(value: Any) -> str:
+    """Returns the text of a literal in an expression, in which a root may stand as a power."""
+    text = literal_text(value)
+    is_long = isinstance(value, np.float32) and value > 0 and len(text) >= _LONG
+    return _root_text(value) or text if is_long else text
+
+
 def expression_text(node: Expression) -> str:
     """Returns an expression on one line."""
     return _text(node, 0)
@@ -141,8 +168,8 @@ def _text(node: Expression, outer: int) -> str:
     if isinstance(node, Loop):
         return f"{loop_header(node)} {_text(node.body, 0)}"
     if isinstance(node, Literal):
-        text = literal_text(node.value)
-        return f"({text})" if text.startswith("-") and outer > _UNARY else text
+        text = _number_text(node.value)
+        return f"({text})" if (text.startswith("-") or "**" in text) and outer > _UNARY else text
     if isinstance(node, Variable):
         return expression_text(variable_call(node))
     if isinstance(node, Scoped):

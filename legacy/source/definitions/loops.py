@@ -24,7 +24,7 @@ from legacy.source.basics.expressions import (
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.cell_kinds import cell_kind
 from legacy.source.definitions.drawing_in_loops import with_seeds
-from legacy.source.lines.functions import function_lines, signature_lines
+from legacy.source.functions.function_lines import function_lines, signature_lines
 from legacy.source.lines.identifiers import words_of_paths
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.lines.widened_once import widened_once

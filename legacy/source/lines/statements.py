@@ -26,6 +26,7 @@ from legacy.source.lines.name_hints import list_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from collections.abc import Set as AbstractSet
 
     from legacy.source.basics.expressions import Definition
 
@@ -105,15 +106,23 @@ def build_statements(definitions: Sequence[Definition], results: Collection[str]
     return reads_where_they_are_used(result)
 
 
-def shared_data_first(statements: Sequence[Statement]) -> list[Statement]:
+def shared_data_first(statements: Sequence[Statement], of_steps: AbstractSet[str] = frozenset()) -> list[Statement]:
     """Returns statements in which what is made of data alone and used in several places comes first.
 
     A mask that is made where the first layer needs it would make that layer unlike those that use it again. No gradient
     goes through these lines, so that their place changes no sum of gradients.
+
+    Args:
+      statements: of a function, the last one its result.
+      of_steps: tensors that stay where they are, since unrolled steps make them.
+
+    Returns:
+      The statements.
     """
     fixed: Dict[str, int] = {}  # {target: number of its statement}
     for number, (targets, expression) in enumerate(statements[:-1]):
-        if targets and not uses_scope(expression) and all(tensor in fixed for tensor in values_used(expression)):
+        stays = uses_scope(expression) or not of_steps.isdisjoint(targets)
+        if targets and not stays and all(tensor in fixed for tensor in values_used(expression)):
             fixed.update(dict.fromkeys(targets, number))
     uses = collections.Counter(tensor for s in statements for tensor in set(values_used(s.expression)))
     todo = [fixed[tensor] for tensor in fixed if uses[tensor] > 1]

@@ -34,7 +34,10 @@ class Repeated(NamedTuple):
 
 
 def repeated_blocks(
-    statements: Sequence[Statement], taken: Set[str], read: Optional[Readings] = None
+    statements: Sequence[Statement],
+    taken: Set[str],
+    read: Optional[Readings] = None,
+    steps: Optional[Dict[str, int]] = None,
 ) -> List[Repeated]:
     """Returns the blocks that stand in several places; those first that may save the most lines.
 
@@ -42,12 +45,16 @@ def repeated_blocks(
       statements: of the program.
       taken: names of its functions, whose calls alone are no blocks.
       read: keeps what is read of the statements.
+      steps: {first target of a statement: number of its step} of unrolled steps, which become a loop as they are.
 
     Returns:
       The blocks.
     """
-    read = read or Readings()
-    keys = [read.skeleton(statement)[0] + str(len(statement.targets)) for statement in statements[:-1]]
+    read, steps = read or Readings(), steps or {}
+    keys = [
+        f"{read.skeleton(one)[0]}{len(one.targets)} {steps.get(one.targets[0], '') if one.targets else ''}"
+        for one in statements[:-1]
+    ]
     lines = [estimated_lines(statement) for statement in statements]
     before = [0, *itertools.accumulate(lines_with_loops(statements, lines, read))]
     found: List[Repeated] = []

@@ -6,6 +6,8 @@ import collections
 from typing import TYPE_CHECKING, Counter, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import Call, Expression, Listing, Literal, Name, Value, calls
+from legacy.source.functions.unrolled import unrolled_steps
+from legacy.source.functions.unrolled_results import steps_of_targets
 from legacy.source.lines.statements import Statement
 from legacy.source.repeats.abstraction import Function, make_function
 from legacy.source.repeats.blocks import Repeated, alike_blocks, repeated_blocks
@@ -74,14 +76,17 @@ def outline_parts(
     """
     rest: List[Statement] = []
     ends = [Listing((*map(Value, results), Name(f"end {n}"))) for n, (_, results) in enumerate(parts)]  # all differ
+    steps: Dict[str, int] = {}
     for (statements, _), end in zip(parts, ends):
-        rest += [*statements, Statement((), end)]
+        ordered, runs = unrolled_steps(statements)
+        steps.update(steps_of_targets(ordered, runs))
+        rest += [*ordered, Statement((), end)]
     functions: List[Function] = []
     read = Readings()
     # also those of idioms, such as `gru_cell`, which is the name of many a scope
     taken = {*taken, *(part.function for statement in rest for part in calls(statement.expression))}
     for _ in range(MOST_ROUNDS):
-        best = _best(rest, shape, {*taken, *(function.name for function in functions)}, batch, read)
+        best = _best(rest, shape, {*taken, *(function.name for function in functions)}, batch, read, steps)
         if best is None:
             break
         functions.append(best.function)
@@ -130,9 +135,10 @@ def _best(
     taken: Set[str],
     batch: int,
     read: Readings,
+    steps: Dict[str, int],
 ) -> Optional[_Made]:
     """Returns the function that saves the most lines; one that is repeated inside its blocks comes before it."""
-    repeated = repeated_blocks(statements, taken, read)
+    repeated = repeated_blocks(statements, taken, read, steps)
 
     def most_saving(among: Sequence[Repeated]) -> Optional[_Made]:
         best: Optional[_Made] = None

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 from legacy.source.basics.rendering import literal_text
-from legacy.source.lines.functions import function_lines
+from legacy.source.functions.function_lines import function_lines
 from legacy.source.replica_step.lines import clip_lines, dict_text, has_rows, statistics_text
 from legacy.source.replica_step.reduced import reduced_lines
 from legacy.source.replica_step.tables import table_lines, variables_of_whole_numbers

@@ -22,6 +22,7 @@ from legacy.source.basics.expressions import (
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.differences import adopt_values
 from legacy.source.definitions.recovery import Recovery
+from legacy.source.functions.unrolled_results import size_with_steps, with_steps_apart
 from legacy.source.lines.complements import name_complements
 from legacy.source.lines.computed_once import computed_once
 from legacy.source.lines.penalties import penalties_ask_again, sum_penalties, with_shapes_first
@@ -37,6 +38,7 @@ from workloads.lifted.graph import parse_tensor_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from collections.abc import Set as AbstractSet
 
     import numpy as np
 
@@ -224,9 +226,22 @@ def statements_of(definitions: Sequence[Definition], kept: Collection[str] = ())
     Returns:
       The statements.
     """
-    *lines, last = build_statements(sum_penalties(penalties_ask_again(definitions)), kept)
+    definitions = sum_penalties(penalties_ask_again(definitions))
+    statements = _built(definitions, kept)
+    apart = with_steps_apart(definitions)
+    if not apart.of_steps:
+        return statements
+    with_steps = _built(apart.definitions, {*kept, *apart.kept}, apart.of_steps)
+    return min(statements, with_steps, key=size_with_steps)
+
+
+def _built(
+    definitions: Sequence[Definition], kept: Collection[str], of_steps: AbstractSet[str] = frozenset()
+) -> List[Statement]:
+    """Returns the statements of definitions, in which what is made of data alone comes first; see `statements_of`."""
+    *lines, last = build_statements(definitions, kept)
     lines = [line for line in lines if line.targets or not isinstance(line.expression, Value)]  # asked for before
-    return shared_data_first([*lines, last])
+    return shared_data_first([*lines, last], of_steps)
 
 
 def _models_apart(plan: Plan, phase: Phase, statistics: Statistics, towers: Towers, names: InputNames) -> Model:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Listing, calls
+from legacy.source.functions.function_lines import function_lines
 from legacy.source.idioms import block_cells, cells, dropout, normalization, softmax
-from legacy.source.lines.functions import function_lines
 from legacy.source.ops import arithmetic, neural
 from legacy.source.overrides import writing
 from legacy.source.repeats.outlining import outline

@@ -26,7 +26,7 @@ from legacy.source.basics.expressions import (
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.definitions.numbering import Numbering
-from legacy.source.lines.functions import function_lines
+from legacy.source.functions.function_lines import function_lines
 from legacy.source.lines.penalties import penalties_ask_again
 from legacy.source.lines.statements import build_statements
 from legacy.source.ops.random_numbers import draws_noise

@@ -11,7 +11,7 @@ from legacy.source.basics.expressions import Infix, Literal, Name, call
 from legacy.source.basics.initial import find_initializers
 from legacy.source.basics.rendering import expression_text
 from legacy.source.basics.unwritten import Unwritten
-from legacy.source.lines.functions import constant_line
+from legacy.source.functions.function_lines import constant_line
 from legacy.source.step.averages import Average, find_average
 from legacy.source.step.clipping import measured_rule
 from legacy.source.step.learning import Rule, combining, find_counter, find_counters

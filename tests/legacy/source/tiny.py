@@ -8,7 +8,7 @@ from legacy.source.basics.expressions import Definition, Item, Name
 from legacy.source.basics.forward import Forward
 from legacy.source.definitions.input_values import Names
 from legacy.source.definitions.recovery import Recovery
-from legacy.source.lines.functions import function_lines
+from legacy.source.functions.function_lines import function_lines
 from legacy.source.lines.statements import build_statements
 from workloads.lifted.pieces.piece import Feed, Piece, VariableVersion
 from workloads.lifted.plan import Input, Plan

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Counter, Dict, Iterable, List, Sequence, Set, 
 
 from legacy.source.basics.expressions import Definition, Expression, Listing, Name, Value, replace, values_used
 from legacy.source.basics.rendering import layout, literal_text
-from legacy.source.lines.functions import statement_lines
+from legacy.source.functions.function_lines import statement_lines
 from legacy.source.lines.naming import name_values
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.update.changes.place import INDENT

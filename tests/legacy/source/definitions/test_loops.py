@@ -7,7 +7,7 @@ import tensorflow as tf
 from legacy.source.basics.expressions import Definition
 from legacy.source.basics.rendering import WIDTH
 from legacy.source.definitions.loops import LoopFunction
-from legacy.source.lines.functions import function_lines
+from legacy.source.functions.function_lines import function_lines
 from legacy.source.lines.statements import build_statements
 from tests.legacy.source import tiny
 

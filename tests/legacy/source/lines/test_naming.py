@@ -1,8 +1,8 @@
 """Names of values: layers that are used much later, and names that other things have."""
 
 from legacy.source.basics.expressions import Call, Infix, Item, Lambda, Listing, Literal, Name, Value, Variable, call
+from legacy.source.functions.function_lines import statement_lines
 from legacy.source.lines import identifiers, name_hints
-from legacy.source.lines.functions import statement_lines
 from legacy.source.lines.naming import LONG_LIVED, name_values
 from legacy.source.lines.statements import Statement
 

@@ -5,7 +5,7 @@ import pytest
 
 from legacy.source.basics.expressions import Infix, Listing, Literal, Name, Value, call
 from legacy.source.basics.rendering import layout
-from legacy.source.lines.functions import statement_lines
+from legacy.source.functions.function_lines import statement_lines
 from legacy.source.lines.statements import Statement
 
 LAYERS = ["conv1/weights", "conv2/weights", "local3/weights", "local4/weights", "softmax_linear/weights"]

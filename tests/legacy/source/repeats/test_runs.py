@@ -6,7 +6,7 @@ import pytest
 
 from legacy.source.basics.expressions import Argument, Call, Literal, Loop, Name, Scoped, Value
 from legacy.source.basics.rendering import expression_text
-from legacy.source.lines.functions import function_lines
+from legacy.source.functions.function_lines import function_lines
 from legacy.source.lines.statements import Statement
 from legacy.source.repeats.runs import may_have_runs, with_loops
 

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Sequence, Tu
 from legacy.source.basics.expressions import (
     BATCH_SIZE,
     Expression,
+    Item,
     Listing,
     Name,
     Value,
+    call,
     calls,
     leaves,
     replace,
     values_used,
 )
-from legacy.source.basics.rendering import layout
+from legacy.source.basics.rendering import WIDTH, expression_text, layout
+from legacy.source.functions.loop_headers import header_of_steps, without_item
+from legacy.source.functions.step_bodies import Unrolled, result_of_step
 from legacy.source.lines.identifiers import RESERVED
-from legacy.source.lines.step_bodies import Unrolled, result_of_step
+from legacy.source.lines.naming import numbered
 
 if TYPE_CHECKING:
     from legacy.source.lines.statements import Statement
@@ -87,17 +91,40 @@ def step_loop(
     around = _around(run, statements, results, names)
     named = _name_results(run, statements, around, names)
     local, pad, lists = named.local, " " * indent, [name for _, _, name in named.lists]
+    header = header_of_steps(run, names, {*around.others, *lists, *local.values()})
+    texts = {**header.items, **header.series}
+    body = [replace(_named(one, names), lambda part: _in_body(part, local, texts)) for one in run.body]
+    if len(local) == len(lists) == 1 and not run.starts and not header.lines:
+        comprehension = Name(f"[{expression_text(body[0])} {header.text[:-1]}]")
+        at_once = layout(f"{lists[0]} = ", comprehension, "", indent)
+        if max(map(len, at_once)) <= WIDTH:
+            return _as_loop(at_once, named)
     lines = _start_lines({local[key]: _named(one, names) for key, one in run.starts.items()}, indent)
     lines += [f"{pad}{name} = []" for name in lists]
-    header, items = _header(run, statements, names, {*around.others, *lists, *local.values()})
-    lines.append(pad + header)
-    for number, expression in enumerate(run.body):
-        target = ", ".join(name for (statement, _), name in local.items() if statement == number)
-        body = replace(_named(expression, names), lambda part: _in_body(part, local, items))
-        lines += layout(f"{target} = ", body, "", indent + 4)
-    lines += [f"{pad}    {name}.append({local[key]})" for key, _, name in named.lists]
+    lines += [pad + header.text, *(f"{pad}    {line}" for line in header.lines)]
+    later: List[str] = []
+    appended = {key: name for key, _, name in named.lists if not _is_taken(run, key)}
+    for number, expression in enumerate(body):
+        targets = {key: name for key, name in local.items() if key[0] == number}
+        if len(targets) == 1 and (number, 0) in appended:
+            lines += layout("", call(f"{appended[number, 0]}.append", expression), "", indent + 4)
+            continue
+        lines += layout(f"{', '.join(targets.values())} = ", expression, "", indent + 4)
+        made = [(name, local[key]) for key, _, name in named.lists if key[0] == number]
+        later += [f"{pad}    {name}.append({value})" for name, value in made]
+    return _as_loop(lines + later, named)
+
+
+def _as_loop(lines: List[str], named: _Named) -> StepLoop:
+    """Returns the loop of some lines, with what the lines after it see."""
     indexed = {tensor: f"{name}[{n}]" for _, tensors, name in named.lists for n, tensor in enumerate(tensors)}
     return StepLoop(lines, {**named.kept, **indexed}, [(tensors, name) for _, tensors, name in named.lists])
+
+
+def _is_taken(run: Unrolled, key: Tuple[int, int]) -> bool:
+    """Returns whether a statement of a step takes a result of this step or of the one before."""
+    results = [result_of_step(leaf) for one in run.body for leaf in leaves(one)]
+    return any(result is not None and result.key == key for result in results)
 
 
 def _around(run: Unrolled, statements: Sequence[Statement], results: Sequence[str], names: Dict[str, str]) -> _Around:
@@ -111,9 +138,9 @@ def _around(run: Unrolled, statements: Sequence[Statement], results: Sequence[st
     used = (_made(statements[: run.start]) & (after | inside)) | parameters
     return _Around(
         after,
-        {_word(names[tensor]) for tensor in used} | reserved,
-        {_word(names[tensor]) for tensor in _made(statements[end:])},
-        {_word(name) for tensor, name in names.items() if tensor not in own} | reserved,
+        {without_item(names[tensor]) for tensor in used} | reserved,
+        {without_item(names[tensor]) for tensor in _made(statements[end:])},
+        {without_item(name) for tensor, name in names.items() if tensor not in own} | reserved,
     )
 
 
@@ -145,10 +172,11 @@ def _name_results(run: Unrolled, statements: Sequence[Statement], around: _Aroun
         name = _base(own, names)
         needed = {one for other, one in named.local.items() if last[other] > key[0] or other[0] == key[0]}
         taken = {*around.kept, *needed, *(around.later if is_kept else ())}
-        named.local[key] = _free("x" if name == "_" else name, taken)
+        named.local[key] = numbered("x" if name == "_" else name, taken)
         if is_listed:
             lists = [one for _, _, one in named.lists]
-            named.lists.append((key, own, _free("outputs", {*around.others, *lists, *named.local.values()})))
+            word, taken = "losses" if name == "loss" else "outputs", {*around.others, *lists, *named.local.values()}
+            named.lists.append((key, own, numbered(word, taken)))
         elif is_kept:
             named.kept[own[-1]] = named.local[key]
     return named
@@ -194,11 +222,6 @@ def _last_uses(run: Unrolled) -> Dict[Tuple[int, int], int]:
     return found
 
 
-def _word(name: str) -> str:
-    """Returns a name without the number of an item."""
-    return name.partition("[")[0]
-
-
 def _made(statements: Sequence[Statement]) -> set[str]:
     return {target for one in statements for target in one.targets}
 
@@ -209,14 +232,8 @@ def _used(statements: Sequence[Statement]) -> set[str]:
 
 def _base(own: Sequence[str], names: Dict[str, str]) -> str:
     """Returns the name that most steps give a result, without a number."""
-    bases = [re.sub(r"_?\d+$", "", _word(names[tensor])) for tensor in own if names.get(tensor, "_") != "_"]
+    bases = [re.sub(r"_?\d+$", "", without_item(names[tensor])) for tensor in own if names.get(tensor, "_") != "_"]
     return collections.Counter(bases).most_common(1)[0][0] if bases else "_"
-
-
-def _free(name: str, taken: set[str]) -> str:
-    if name not in taken:
-        return name
-    return next(f"{name}{number}" for number in range(2, len(taken) + 3) if f"{name}{number}" not in taken)
 
 
 def _named(expression: Expression, names: Dict[str, str]) -> Expression:
@@ -232,9 +249,8 @@ def _start_lines(starts: Dict[str, Expression], indent: int) -> List[str]:
     ['c, h = [h, c]']
     """
     starts = {name: expression for name, expression in starts.items() if expression != Name(name)}
-    given_anew = {_word(leaf.text) for one in starts.values() for leaf in leaves(one) if isinstance(leaf, Name)} & set(
-        starts
-    )
+    used = [leaf.text for one in starts.values() for leaf in leaves(one) if isinstance(leaf, Name)]
+    given_anew = set(map(without_item, used)) & set(starts)
     if given_anew:  # at once, as one is made of what another one was
         return layout(f"{', '.join(starts)} = ", Listing(tuple(starts.values())), "", indent)
     names: Dict[str, List[str]] = {}
@@ -245,33 +261,11 @@ def _start_lines(starts: Dict[str, Expression], indent: int) -> List[str]:
     return [line for group in lines for line in group]
 
 
-def _in_body(part: Expression, local: Dict[Tuple[int, int], str], items: Dict[str, str]) -> Optional[Expression]:
-    """Returns the name in a loop of what a body has a placeholder for; None of any other part."""
-    if isinstance(part, Name) and part.text in items:
-        return Name(items[part.text])
+def _in_body(part: Expression, local: Dict[Tuple[int, int], str], texts: Dict[str, str]) -> Optional[Expression]:
+    """Returns what stands in a loop for a placeholder of a body; None of any other part."""
+    if isinstance(part, Name) and part.text in texts:
+        return Name(texts[part.text])
+    if isinstance(part, Item) and part.key in texts:
+        return Item(part.base, texts[part.key], part.bounds)
     result = result_of_step(part)
     return None if result is None else Name(local[result.key])
-
-
-def _header(
-    run: Unrolled, statements: Sequence[Statement], names: Dict[str, str], taken: set[str]
-) -> Tuple[str, Dict[str, str]]:
-    """Returns the line that begins a loop, and {name of an item in the body: text}."""
-    lists = {first: one.targets for one in statements for first in one.targets[:1]}
-    bases = {text: _word(names[first]) for text, (first, _) in run.items.items()}
-    if len(run.items) == 1:
-        ((text, (first, number)),) = run.items.items()
-        size, end = len(lists[first]), number + run.turns
-        step = _free({"steps": "step", "parts": "part"}.get(bases[text], "item"), taken)
-        if run.direction > 0:
-            places = f"[{number or ''}:{'' if end == size else end}]" if run.turns < size else ""
-            return f"for {step} in {bases[text]}{places}:", {text: step}
-        if run.turns == size:
-            return f"for {step} in {bases[text]}[::-1]:", {text: step}
-    turn = _free("step", taken)
-    texts = {}
-    for text, (_, number) in run.items.items():
-        place = turn if run.direction > 0 else f"{number} - {turn}"
-        place += f" + {number}" if run.direction > 0 and number else ""
-        texts[text] = f"{bases[text]}[{place}]"
-    return f"for {turn if texts else '_'} in range({run.turns}):", texts

@@ -1,8 +1,8 @@
 """Bodies of unrolled steps: what stands for a step's own results, for those of the step before, and for items."""
 
 from legacy.source.basics.expressions import Value, call
+from legacy.source.functions.step_bodies import before_name, body_of_step, items_taken, own_name, results_before
 from legacy.source.lines.statements import Statement
-from legacy.source.lines.step_bodies import before_name, body_of_step, items_taken, own_name, results_before
 
 #: The items of a list whose first tensor is called x0.
 ITEMS = {f"x{number}": ("x0", number) for number in range(4)}

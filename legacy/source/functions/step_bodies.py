@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
-from legacy.source.basics.expressions import Expression, Name, Value, Variable, leaves, replace
+from legacy.source.basics.expressions import Expression, Item, Name, Value, Variable, leaves, replace
+from legacy.source.functions.step_series import Series, counting_text, counting_texts, series_between, with_text
 from legacy.source.lines.statements import Statement
 
-_OWN, _BEFORE, _ITEM = "<own", "<before", "<item"
+_OWN, _BEFORE, _ITEM, _SERIES = "<own", "<before", "<item", "<series"
+#: For each statement of a step, and each text in it that may count steps: its series, or None if it stays the same.
+SeriesOfStep = List[List[Optional[Series]]]
 
 
 class Unrolled(NamedTuple):
@@ -21,6 +24,7 @@ class Unrolled(NamedTuple):
       starts: {(statement, result): what the first step takes in place of the result of a step before}.
       items: {name in the body: (target of the list's statement, number of the item in the first step)}.
       direction: 1 or -1, by which items go on from step to step.
+      series: {name in the body: text that counts the steps}.
     """
 
     start: int
@@ -30,6 +34,7 @@ class Unrolled(NamedTuple):
     starts: Dict[Tuple[int, int], Expression]
     items: Dict[str, Tuple[str, int]]
     direction: int
+    series: Dict[str, Series] = {}
 
 
 def own_name(statement: int, result: int) -> Name:
@@ -111,6 +116,71 @@ def body_of_step(
         return None
 
     return [replace(one.expression, named) for one in statements[start : start + length]]
+
+
+def series_of_steps(first: Sequence[Statement], second: Sequence[Statement]) -> Optional[SeriesOfStep]:
+    """Returns the series of the texts of two steps that follow each other; None if they differ by more than numbers."""
+    found: SeriesOfStep = []
+    for one, other in zip(first, second):
+        texts = counting_texts(one.expression), counting_texts(other.expression)
+        if len(texts[0]) != len(texts[1]):
+            return None
+        made = [series_between(*pair) if pair[0] != pair[1] else None for pair in zip(*texts)]
+        if any(series is None and pair[0] != pair[1] for series, pair in zip(made, zip(*texts))):
+            return None
+        found.append(made)
+    return found
+
+
+def with_series(body: Sequence[Expression], series: SeriesOfStep, step: int) -> Tuple[List[Expression], SeriesOfStep]:
+    """Returns the expressions of a step with names for the texts that count steps, and their series from it on.
+
+    Args:
+      body: the expressions.
+      series: of the first step's texts.
+      step: number of this step; -1 for the one before the first, whose texts may leave a 0 out.
+
+    Returns:
+      The expressions, in which texts stay that do not go on, and the series.
+    """
+    made = [_counted(expression, row, own, step) for row, (expression, own) in enumerate(zip(body, series))]
+    return [expression for expression, _ in made], [begun for _, begun in made]
+
+
+def _counted(
+    expression: Expression, row: int, series: Sequence[Optional[Series]], step: int
+) -> Tuple[Expression, List[Optional[Series]]]:
+    """Returns one expression of a step with names for the texts that count steps, and their series; see above."""
+    left = iter(enumerate(series))
+    begun: List[Optional[Series]] = []
+
+    def counted(part: Expression) -> Optional[Expression]:
+        text = counting_text(part)
+        number, one = next(left, (0, None)) if text is not None else (0, None)
+        if text is None:
+            return None
+        before = one.before(text) if one is not None and step < 0 else one
+        begun.append(before)
+        fits = one is not None and before is not None and (step < 0 or one.at(step) == text)
+        return with_text(part, f"{_SERIES} {row} {number}>") if fits else None
+
+    return replace(expression, counted), begun
+
+
+def series_taken(series: SeriesOfStep) -> Dict[str, Series]:
+    """Returns {name in a body: series} of the texts that count steps."""
+    numbered = [(row, n, one) for row, own in enumerate(series) for n, one in enumerate(own)]
+    return {f"{_SERIES} {row} {n}>": one for row, n, one in numbered if one is not None}
+
+
+def counts_steps(body: Iterable[Expression]) -> bool:
+    """Returns whether a body takes items of lists, or has texts that count the steps."""
+    parts = [part for one in body for part in leaves(one)]
+    named = [part.text for part in parts if isinstance(part, Name)]
+    found: List[str] = []
+    for one in body:
+        replace(one, lambda part: found.append(part.key) if isinstance(part, Item) else None)
+    return any(text.startswith((_ITEM, _SERIES)) for text in [*named, *found])
 
 
 def asks(statement: Statement) -> bool:

@@ -4,10 +4,10 @@ import pytest
 import tensorflow as tf
 
 from legacy.source.basics.expressions import Listing, Name, Value, call
-from legacy.source.lines.functions import function_lines
+from legacy.source.functions.function_lines import function_lines
+from legacy.source.functions.step_loops import step_loop
+from legacy.source.functions.unrolled import FEWEST, unrolled_steps
 from legacy.source.lines.statements import Statement
-from legacy.source.lines.step_loops import step_loop
-from legacy.source.lines.unrolled import FEWEST, unrolled_steps
 from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
 from tests.legacy.variants.programs import BATCH, TOWERS, lifted, towers
 
