@@ -12,6 +12,7 @@ from legacy.source.basics.expressions import (
     Literal,
     Method,
     Name,
+    Scoped,
     Value,
     Variable,
     calls,
@@ -22,6 +23,8 @@ from legacy.source.basics.expressions import (
 from legacy.source.lines.identifiers import identifier, variable_text, words_of_paths
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from legacy.source.basics.expressions import Expression
     from legacy.source.lines.statements import Statement
 
@@ -65,6 +68,14 @@ _OF_LAYERS = re.compile(r"[a-z][a-z_]{0,14}")
 _KINDS = {"dense", "conv", "deconv", "fc", "linear", "fully", "connected", "layer", "layers", "block", "unit", "cell"}
 _KINDS |= {"model", "net", "network", "tower", "norm", "normalization", "batch", "bn", "ln", "gn", "matmul", "proj"}
 _KINDS |= {"lstm", "gru", "rnn", "convolution", "separable", "depthwise", "transpose", "variables", "params", "main"}
+#: Expressions that may name a layer.
+_NAMING = (Literal, Name, Scoped)
+#: Names of the values of attention.
+SCORES, PROBABILITIES, CONTEXT, MASK = "scores", "probabilities", "context", "mask"
+#: A number that is added to scores which no probability must come of is at most this.
+_MOST_TO_FORBID = -1000.0
+#: Functions whose result is what their first argument is, in another shape, order or type.
+_SAME_VALUES = {"tf.reshape", "tf.transpose", "tf.cast", "tf.expand_dims", "tf.squeeze", "tf.stop_gradient"}
 _COMPARISONS = ("<", "<=", ">", ">=")
 _EQUALITIES = ("tf.equal", "tf.not_equal")
 #: Part of the name of a variable that counts steps.
@@ -81,6 +92,8 @@ def hints_of_use(expression: Expression) -> Dict[str, str]:
         for place, name in _GIVEN.get(part.function, {}).items():
             given = part.arguments[place].value
             found.update({given.tensor: name} if isinstance(given, Value) else {})
+        if part.function == "tf.nn.softmax" and isinstance(part.arguments[0].value, Value):
+            found.setdefault(part.arguments[0].value.tensor, SCORES)
         if part.function == "tf.cond" and isinstance(part.arguments[0].value, Value):
             found[part.arguments[0].value.tensor] = "predicate"
         if part.function.startswith("tf.random.stateless") and isinstance(part.arguments[1].value, Value):
@@ -128,8 +141,10 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
         return _variable_word(expression)
     if isinstance(expression, Method) and expression.name in _METHODS:
         return _METHODS[expression.name]
-    if _is_comparison(expression):
-        return "mask"
+    if _is_comparison(expression) or _forbids(expression):
+        return MASK
+    if isinstance(expression, Call) and expression.function == "tf.nn.softmax" and len(shape or ()) > 1:
+        return PROBABILITIES
     if isinstance(expression, Call) and expression.function == "tf.cast" and _is_count(expression.arguments[0].value):
         return "step"
     functions = {part.function for part in calls(expression)}
@@ -181,7 +196,7 @@ def layers_of(expression: Expression) -> List[List[str]]:
     """
     found = [variable_text(leaf.name).split("/")[:-1] for leaf in leaves(expression) if isinstance(leaf, Variable)]
     given = [argument.value for part in calls(expression) if "." not in part.function for argument in part.arguments]
-    texts = [one.value if isinstance(one, Literal) else getattr(one, "text", "") for one in given]
+    texts = [one.value if isinstance(one, Literal) else variable_text(one) for one in given if isinstance(one, _NAMING)]
     return found + [text.strip('"').split("/") for text in texts if isinstance(text, str) and "/" in text]
 
 
@@ -215,6 +230,53 @@ def _is_comparison(expression: Expression) -> bool:
     if isinstance(expression, Call) and expression.function in _EQUALITIES:
         return any(isinstance(argument.value, Literal) for argument in expression.arguments)
     return isinstance(expression, Infix) and expression.symbol in _COMPARISONS
+
+
+def _forbids(expression: Expression) -> bool:
+    """Returns whether an expression is what is added to scores that no probability must come of.
+
+    >>> [_forbids(Infix("*", Name("x"), Literal(number))) for number in (-1e9, 2)]
+    [True, False]
+    """
+    expression = in_own_shape(expression)
+    if not isinstance(expression, Infix) or expression.symbol != "*":
+        return False
+    numbers = [part.value for part in (expression.left, expression.right) if isinstance(part, Literal)]
+    return any(not isinstance(number, (str, list, tuple)) and number <= _MOST_TO_FORBID for number in numbers)
+
+
+def in_own_shape(expression: Expression) -> Expression:
+    """Returns what an expression has in another shape, order or type, or a slice of."""
+    while isinstance(expression, Item) or isinstance(expression, Call) and expression.function in _SAME_VALUES:
+        expression = expression.base if isinstance(expression, Item) else expression.arguments[0].value
+    return expression
+
+
+def attention_name(expression: Expression, names: Mapping[str, str]) -> str:
+    """Returns the name of a value of attention, made of one that has such a name; "" of another value.
+
+    >>> from legacy.source.basics.expressions import call
+    >>> attention_name(call("tf.matmul", Value("p:0"), Value("v:0")), {"p:0": "probabilities", "v:0": "value"})
+    'context'
+    >>> attention_name(call("tf.reshape", Value("c:0"), [-1]), {"c:0": "context"})
+    'context'
+
+    Args:
+      expression: computes the value.
+      names: {tensor: name} of the values before it.
+
+    Returns:
+      The name.
+    """
+    inner = in_own_shape(expression)
+    if isinstance(inner, Call) and (inner.function == "tf.matmul" or inner.function.startswith("dropout_by_")):
+        made = in_own_shape(inner.arguments[0].value)
+        is_softmax = isinstance(made, Call) and made.function == "tf.nn.softmax"
+        is_named = isinstance(made, Value) and names.get(made.tensor) == PROBABILITIES
+        is_product = inner.function == "tf.matmul"
+        return (CONTEXT if is_product else PROBABILITIES) if is_softmax or is_named else ""
+    name = names.get(inner.tensor, "") if isinstance(inner, Value) else ""
+    return name if name in (PROBABILITIES, CONTEXT) and inner is not expression else ""
 
 
 def _variable_word(variable: Variable) -> str:

@@ -20,7 +20,16 @@ from legacy.source.basics.expressions import (
     values_used,
 )
 from legacy.source.lines.identifiers import RESERVED, identifier
-from legacy.source.lines.name_hints import hint, hints_of_use, layer_name, layers_of, list_name, names_of_variables
+from legacy.source.lines.name_hints import (
+    SCORES,
+    attention_name,
+    hint,
+    hints_of_use,
+    layer_name,
+    layers_of,
+    list_name,
+    names_of_variables,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -40,6 +49,8 @@ _OF_TOWERS = re.compile(r"(tower|gpu|clone|replica|device|worker)_?\d*")
 _OF_OTHERS = ("loss", "logits")
 #: Name of a global norm; a scalar that is made of it is a scale.
 GLOBAL_NORM = "global_norm"
+#: Fewest dimensions of scores; those of a matrix are a classifier's logits.
+LEAST_OF_ATTENTION = 3
 #: Stands for what is no value and needed up to the end: functions that are called, and parameters.
 _ALWAYS = "always"
 
@@ -93,6 +104,10 @@ def name_values(
             wanted = hints.get(target) or hint(statement, number, shape(target))
             if shape(target) == [] and any(names.get(t) == GLOBAL_NORM for t in values_used(statement.expression)):
                 wanted = "scale"
+            if wanted == SCORES and len(shape(target) or ()) < LEAST_OF_ATTENTION:
+                wanted = "logits"
+            if wanted == "x":
+                wanted = attention_name(statement.expression, names) or wanted
             if wanted == "x" and last[target] - position > LONG_LIVED:
                 wanted = _layer_name(folder_below(target, whole), functions)
             free = _free_names(wanted, holder, last, position, own)

@@ -11,9 +11,11 @@ from legacy.source.basics.expressions import (
     BATCH_SIZE,
     Argument,
     Call,
+    Infix,
     Lambda,
     Name,
     Scoped,
+    Value,
     Variable,
     calls,
     children,
@@ -21,6 +23,7 @@ from legacy.source.basics.expressions import (
     values_used,
 )
 from legacy.source.lines.holes import with_holes
+from legacy.source.lines.name_hints import MASK, in_own_shape
 from legacy.source.lines.naming import usual_folder
 from legacy.source.lines.statements import Statement, uses_scope
 from legacy.source.repeats.parameters import Parameters
@@ -134,6 +137,7 @@ def function_of_blocks(
     """
     work = Parameters(blocks, shape, read)
     body = [Statement(s.targets, with_holes(s.expression, work.contents(row))) for row, s in enumerate(blocks[0])]
+    _name_masks(work, body)
     needs_batch = any(leaf == BATCH_SIZE for statement in body for leaf in leaves(statement.expression))
     has_rows = needs_batch and work.rows_follow(batch)
     batch_of = next(iter(work.tensors.values()), "") if has_rows else ""
@@ -148,6 +152,20 @@ def function_of_blocks(
         own = [Argument("" if p in by_place else p, value) for p, value in given]
         made.append((*(Argument("", Name(p)) for p in context), *own))
     return Abstracted(function, made)
+
+
+def _name_masks(work: Parameters, body: Sequence[Statement]) -> None:
+    """Names the parameter that is added to scores before their softmax."""
+    made = {statement.targets[0]: statement.expression for statement in body if len(statement.targets) == 1}
+    for part in (part for statement in body for part in calls(statement.expression)):
+        if part.function != "tf.nn.softmax":
+            continue
+        scores = part.arguments[0].value
+        scores = made.get(scores.tensor, scores) if isinstance(scores, Value) else scores
+        added = scores.right if isinstance(scores, Infix) and scores.symbol == "+" else None
+        added = in_own_shape(added) if added is not None else None
+        if isinstance(added, Value) and added.tensor in work.tensors:
+            work.rename(work.tensors[added.tensor], MASK)
 
 
 def _is_for_lines_outside(block: Sequence[Statement], results: Collection[int]) -> bool:

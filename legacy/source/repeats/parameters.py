@@ -71,6 +71,12 @@ class Parameters:
         """Returns the arguments of the call for a block."""
         return [values[block] for values in self._arguments]
 
+    def rename(self, parameter: str, name: str) -> None:
+        """Gives the parameter of a tensor another name, if that is free."""
+        if name not in self._called.union(self.parameters):
+            self.parameters = [name if one == parameter else one for one in self.parameters]
+            self.tensors = {tensor: name if one == parameter else one for tensor, one in self.tensors.items()}
+
     def rows_follow(self, batch: int) -> bool:
         """Returns whether the first tensor has as many rows as the batch in every block."""
         for holes in (hole for row in self._rows for hole in row):
