@@ -71,8 +71,7 @@ def d_train(scope, batch, variables, context):
     loss = d_train_loss(scope, batch)
     gradients = scope.gradients(loss, D_TRAIN_WEIGHTS)
     gradients = [tf.clip_by_value(gradient, -0.1, 0.1) for gradient in gradients]
-    gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
-    gradients = dict(zip(D_TRAIN_WEIGHTS, gradients))
+    gradients = dict(zip(D_TRAIN_WEIGHTS, context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)))
     for name in D_TRAIN_WEIGHTS:
         tf.raw_ops.ResourceApplyRMSProp(
             var=variables[name].handle,
@@ -94,8 +93,7 @@ def g_train(scope, batch, variables, context):
     values = scope.values
     loss = g_train_loss(scope, batch)
     gradients = scope.gradients(loss, G_TRAIN_WEIGHTS)
-    gradients = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)
-    gradients = dict(zip(G_TRAIN_WEIGHTS, gradients))
+    gradients = dict(zip(G_TRAIN_WEIGHTS, context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients)))
     for name in G_TRAIN_WEIGHTS:
         tf.raw_ops.ResourceApplyAdam(
             var=variables[name].handle,

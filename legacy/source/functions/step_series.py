@@ -126,6 +126,14 @@ def number_text(number: int, stride: int, step: str) -> str:
 
     >>> [number_text(*one, "n") for one in ((0, 1), (2, 1), (1, 2), (5, -1), (7, 0), (0, 3))]
     ['n', 'n + 2', '2 * n + 1', '5 - n', '7', '3 * n']
+
+    Args:
+      number: of the first step.
+      stride: by which it grows from step to step.
+      step: text of the number of a step.
+
+    Returns:
+      The text.
     """
     if not stride:
         return str(number)

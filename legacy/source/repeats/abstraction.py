@@ -99,7 +99,8 @@ def make_function(
     made = read.of_blocks(blocks, asked, lambda: function_of_blocks(blocks, results, shape, batch, whole, read))
     if any(_names_in(s.expression) - set(made.function.parameters) for s in made.function.statements):
         return None  # a name that the function around the blocks was given
-    name = function_name(made.function.statements, made.function.scope, taken)
+    scope = "" if made.function.scope in made.function.parameters else made.function.scope
+    name = function_name(made.function.statements, scope, {*taken, *made.function.parameters})
     calls = {}
     for start, block, arguments in zip(starts, blocks, made.arguments):
         targets = tuple(block[row].targets[number] for row, number in outputs)

@@ -161,6 +161,26 @@ def _combining_lines(update: WrittenUpdate) -> List[str]:
     return [f"gradients = {{n: gather(context, gradient) for n, gradient in zip({update.group}, gradients)}}"]
 
 
+def _with_dicts_at_once(lines: Sequence[str]) -> List[str]:
+    """Returns lines in which what becomes a dict of weights at once has no name as a list before, if a line has room.
+
+    >>> _with_dicts_at_once(["g = reduced(g)", "g = dict(zip(WEIGHTS, g))"])
+    ['g = dict(zip(WEIGHTS, reduced(g)))']
+    """
+    made: List[str] = []
+    for line in lines:
+        name, _, rest = line.partition(" = dict(zip(")
+        group, _, given = rest.rpartition(", ")
+        start = f"{given[:-2]} = "
+        if made and group and given.endswith("))") and made[-1].startswith(start):
+            together = f"{name} = dict(zip({group}, {made[-1][len(start) :]}))"
+            if len(_INDENT + together) <= WIDTH and " for " not in made[-1]:
+                made[-1] = together
+                continue
+        made.append(line)
+    return made
+
+
 def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalone") -> str:
     """Returns the text of the function of a train op.
 
@@ -182,7 +202,7 @@ def train_op_text(update: WrittenUpdate, functions: str, style: str = "standalon
         *_combining_lines(update),
         *_further_lines(update, DIFFERENTIATE[style], has_rows(functions)),
     ]
-    body = with_short_lines(body, update.groups)
+    body = with_short_lines(_with_dicts_at_once(body), update.groups)
     body += ["losses = gather(context, loss)"] if update.uses_losses and not update.factor.of_all else []
     head.append(f'    """Runs a replica\'s part of {update.phase.train_op}; returns its loss."""')
     statistics = textwrap.indent(textwrap.dedent(statistics_text(loss.model, update.uses_turns)), _INDENT)
