@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 #: Name of the loss among the results of a tower.
 LOSS = "loss"
-_SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
 #: A bias all of whose gradient is smaller than this share of the largest entry of any gradient may have what rounding
 #: leaves of zero: a sum of some hundred addends of that size rounds by as much.
 _ZERO_BUT_FOR_ROUNDING = 1e-5
@@ -84,7 +83,7 @@ def _numbered(names: Sequence[str]) -> List[str]:
 def _changed(proposal: Proposal, before: np.ndarray, change: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
     """Returns a statistic after a change of all of it, or of some rows."""
     if rows is None:
-        sign = -1 if proposal.op in _SUBTRACTS else 1 if proposal.op in op_types.ADDS else 0
+        sign = -1 if proposal.op in op_types.SUBTRACTS else 1 if proposal.op in op_types.ADDS else 0
         return np.asarray(before + sign * change, before.dtype) if sign else change
     after = np.array(before)
     function = {"Sub": np.subtract.at, "Add": np.add.at}.get(proposal.op[-3:], np.ndarray.__setitem__)

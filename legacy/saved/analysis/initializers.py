@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from workloads.lifted.graph import Graph
 
-_COPIES = ("Identity", "Cast")
 #: Relative difference within which a limit is Glorot's.
 _NEAR = 1e-5
 
@@ -62,7 +61,7 @@ def find_initializer(whole: Graph, variable: str, shape: Sequence[int]) -> Optio
 
 def _drawn_by(whole: Graph, node: str, shape: Sequence[int]) -> Optional[FoundInitializer]:
     """Returns the initializer whose value a node computes."""
-    while whole.type(node) in _COPIES:
+    while whole.type(node) in op_types.COPIES:
         node = whole.inputs(node)[0].node
     kind = whole.type(node)
     if kind == "Const":
@@ -72,7 +71,7 @@ def _drawn_by(whole: Graph, node: str, shape: Sequence[int]) -> Optional[FoundIn
     if kind == "Fill":
         value = _constant(whole, whole.inputs(node)[1].node)
         return None if value is None else FoundInitializer(CONSTANT, (value[()],))
-    if kind in ("Add", "AddV2"):
+    if kind in op_types.SUMS_OF_TWO:
         return _scaled(whole, node, shape)
     return _orthogonal(whole, node) if kind == "Mul" else None
 

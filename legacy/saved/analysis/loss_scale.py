@@ -194,7 +194,7 @@ def has_sum(graph: Graph, data: Collection[str], loss: str, divided_once: bool =
         kind = graph.type(name)
         if kind == "Sum":
             return True
-        is_quotient = kind in ("RealDiv", "Div")
+        is_quotient = kind in op_types.DIVISIONS
         if divided_once and is_divided and is_quotient:
             continue
         if is_quotient or kind in ("Mul", "Sub", "Neg", "Identity", *op_types.ADDITIONS):

@@ -12,13 +12,9 @@ from legacy.saved.graph.differentiation import without_zero
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import Graph, TensorId
 
-#: Ops that add all elements of their first input up.
-_REDUCTIONS = ("Sum", "Mean")
-#: Ops of whose inputs the second is a divisor, and no term.
-_QUOTIENTS = ("RealDiv", "Div")
 #: Ops that a sum of all towers' terms is made of, and ops that multiply all of it by a constant.
 _SUMS = ("Sum", "Add", "AddV2", "AddN", "Identity", "Pack", *op_types.JOINS, "ExpandDims")
-_FACTORS = ("Mean", "Mul", *_QUOTIENTS)
+_FACTORS = ("Mean", "Mul", *op_types.DIVISIONS)
 
 
 def term_weights(graph: Graph, towers: Towers, target: str) -> dict[TensorId, float]:
@@ -44,13 +40,17 @@ def term_weights(graph: Graph, towers: Towers, target: str) -> dict[TensorId, fl
         factor = 1.0 if graph.type(name) in _SUMS else constant_factor(graph, name)
         is_whole = not todo and not found  # of all terms together the factor need not be known
         factor = 1.0 if factor is None and is_whole and graph.type(name) in _FACTORS else factor
-        if factor is None and graph.type(name) in _QUOTIENTS:
+        if factor is None and graph.type(name) in op_types.DIVISIONS:
             factor, divided = 1.0, (*divided, graph.inputs(name)[1])
         if factor is None:
             if towers.masks.get(name, 0):
                 return {}
             continue
-        terms = graph.inputs(name)[:1] if graph.type(name) in (*_REDUCTIONS, *_QUOTIENTS) else graph.inputs(name)
+        terms = (
+            graph.inputs(name)[:1]
+            if graph.type(name) in (*op_types.REDUCTIONS, *op_types.DIVISIONS)
+            else graph.inputs(name)
+        )
         for tensor in [tensor for tensor in terms if graph.type(tensor.node) != "Const"]:
             if towers.tower_of(tensor.node) is not None:
                 tensor = without_zero(graph, tensor)
@@ -94,7 +94,7 @@ def constant_factor(graph: Graph, name: str) -> float | None:
     inputs = [tensor.node for tensor in graph.inputs(name)]
     if graph.type(name) == "Mean" and graph.type(inputs[0]) in ("Pack", *op_types.JOINS):
         return 1.0 / sum(graph.type(tensor.node) != "Const" for tensor in graph.inputs(inputs[0]))
-    is_product, is_quotient = graph.type(name) == "Mul", graph.type(name) in ("RealDiv", "Div")
+    is_product, is_quotient = graph.type(name) == "Mul", graph.type(name) in op_types.DIVISIONS
     for node in inputs if is_product else inputs[1:] if is_quotient else []:
         value = (
             tf.make_ndarray(graph.nodes[node].attr["value"].tensor) if graph.type(node) == "Const" else np.zeros([0])

@@ -135,6 +135,6 @@ def _is_reduced(context: Context, rows: TensorId) -> bool:
 def _is_scaled(context: Context, name: str) -> bool:
     """Returns whether a constant multiplies or divides a node's result."""
     users = {use.node for use in context.graph.users(name)}
-    scaling = [user for user in users if context.graph.type(user) in ("Mul", *op_types.QUOTIENTS)]
+    scaling = [user for user in users if context.graph.type(user) in op_types.SCALINGS]
     others = [tensor for user in scaling for tensor in context.graph.inputs(user) if tensor.node != name]
     return any(context.imported.constant(*tensor) is not None for tensor in others)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 #: {type of an op that chooses one of two values: its inputs that are these}.
 _CHOICES = {"Merge": slice(0, 2), "Select": slice(1, 3), "SelectV2": slice(1, 3)}
 
-SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
-
 
 def addend(context: Context, effect: Effect) -> float | None:
     """Returns the constant that an update adds to a variable, by `assign_add` or `assign(v, v + 1)`; None for others.
@@ -60,7 +58,7 @@ def _changed_choice(context: Context, effect: Effect) -> TensorId | None:
 def _added(context: Context, value: TensorId, effect: Effect) -> TensorId | None:
     """The term that a sum adds to the variable of an update; None if it is no such sum."""
     value = context.graph.origin(value)
-    if context.graph.type(value.node) not in ("Add", "AddV2"):
+    if context.graph.type(value.node) not in op_types.SUMS_OF_TWO:
         return None
     terms = context.graph.inputs(value.node)
     own = [_is_value(context, term, effect.writes[0]) for term in terms]
@@ -89,13 +87,13 @@ def learning_rate(context: Context, effect: Effect) -> str | None:
         step = context.graph.inputs(effect.node)[2]  # behind the variable and the indices
     elif effect.op in op_types.SETS:
         kind, terms = context.graph.type(step.node), context.graph.inputs(step.node)
-        is_added = kind in ("Add", "AddV2")
+        is_added = kind in op_types.SUMS_OF_TWO
         if is_added and _is_value(context, terms[1], effect.writes[0]):
             terms = terms[::-1]
         if not (is_added or kind == "Sub") or not _is_value(context, terms[0], effect.writes[0]):
             return None
         step = terms[1]
-    elif not is_added and effect.op not in SUBTRACTS:
+    elif not is_added and effect.op not in op_types.SUBTRACTS:
         return None
     if not is_added:
         return _rate_of_step(context, step)

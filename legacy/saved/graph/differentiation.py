@@ -13,6 +13,7 @@ from collections.abc import Collection
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors import gradient_names
 
@@ -150,7 +151,7 @@ def without_zero(graph: Graph, tensor: TensorId) -> TensorId:
       graph: the subgraph that a step runs.
       tensor: a loss.
     """
-    while graph.type(tensor.node) in ("Add", "AddV2"):
+    while graph.type(tensor.node) in op_types.SUMS_OF_TWO:
         others = [term for term in graph.inputs(tensor.node) if not _is_zero(graph, term.node)]
         if len(others) != 1:
             return tensor

@@ -107,7 +107,7 @@ def _forget_computed_shapes(graph_def: GraphDef) -> None:
     staged = {name.partition(":")[0] for node in graph_def.node if node.op == "Stage" for name in node.input}
     for node in graph_def.node:
         is_given = op_types.is_source(node.op) or node.op.startswith("Placeholder") or node.name in staged
-        is_given = is_given or node.op in op_types.SLICES
+        is_given = is_given or node.op in op_types.PARTS
         if not is_given and "_output_shapes" in node.attr:
             del node.attr["_output_shapes"]
 

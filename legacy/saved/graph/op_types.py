@@ -102,10 +102,15 @@ SEEDED = [
 #: Ops that hold a variable's memory, or its handle.
 VARIABLES = ("VariableV2", "Variable", "VarHandleOp", "AutoReloadVariable")
 
-#: Ops that look up rows of their first input by the numbers in their second one.
-LOOKUPS = ("Gather", "GatherV2", "ResourceGather")
+#: Ops that take rows of a tensor by the numbers in their second input; those that take single elements so, too; and all
+#: that look up rows, of a variable's handle as well.
+GATHERS = ("Gather", "GatherV2")
+PICKS = ("GatherNd", *GATHERS)
+LOOKUPS = (*GATHERS, "ResourceGather")
 #: Ops whose first result has each of their input's numbers once.
 DISTINCT = ("Unique", "UniqueV2")
+#: Ops that hand a tensor's numbers on, as they are or as another type.
+COPIES = ("Identity", "Cast")
 #: Ops that give a variable's value as it is.
 READS = ("Identity", "ReadVariableOp")
 #: Those, and ops that hand it on into a loop or as another type; and those that do so into a branch of a `cond`, too.
@@ -120,25 +125,48 @@ ASKS_INITIALIZED = ("IsVariableInitialized", "VarIsInitializedOp")
 #: Ops that take a handle or a reference and do not change the variable; any other op that takes one is an effect.
 NOT_EFFECTS = HANDLE_PASSES + RESOURCE_READS + ASKS_INITIALIZED
 
-#: Products of matrices.
+#: Products of matrices; convolutions; and the ops that apply a layer's weights.
 MATRIX_PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2")
+CONVOLUTIONS = ("Conv2D", "Conv3D", "DepthwiseConv2dNative")
+LAYERS = ("MatMul", *CONVOLUTIONS)
 #: Ops that set a variable to a value, or rows of one, ops that add to it, and those that subtract from it.
 SETS = ("Assign", "AssignVariableOp")
 SETS_SLICES = ("ScatterUpdate", "ScatterNdUpdate", "ResourceScatterUpdate", "ResourceScatterNdUpdate")
 ADDS = ("AssignAdd", "AssignAddVariableOp")
 SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
-#: Ops that add tensors, and ops that join them.
-ADDITIONS, JOINS = ("Add", "AddV2", "AddN"), ("Concat", "ConcatV2")
+#: Ops that add two tensors, or any number of them; and ops that join tensors.
+SUMS_OF_TWO = ("Add", "AddV2")
+ADDITIONS = (*SUMS_OF_TWO, "AddN")
+JOINS = ("Concat", "ConcatV2")
+#: Ops that subtract their second input from their first, squared or not; and those that add or subtract.
+DIFFERENCES = ("Sub", "SquaredDifference")
+SUMS_AND_DIFFERENCES = (*SUMS_OF_TWO, "Sub")
+#: Ops that sum over dimensions, or take the mean.
+REDUCTIONS = ("Sum", "Mean")
 #: Ops whose result shares their first input's memory, like that of Identity, and is another tensor.
 VIEWS = ("Reshape", "Squeeze", "ExpandDims", "StopGradient", "PreventGradient", "CheckNumerics", "Bitcast")
 #: Ops whose result is a linear function of their inputs whatever these are: sums, means, and ops that hand values on.
 LINEAR = ("Mean", "Sum", "Sub", "Neg", "Pack", "Cast", "Identity", *ADDITIONS, *JOINS, *VIEWS)
-#: Ops that cut a part out of a tensor.
-SLICES = ("StridedSlice", "Slice", "Split", "SplitV")
+#: Ops that cut one part out of a tensor; that divide it into parts; and both.
+SLICES = ("StridedSlice", "Slice")
+SPLITS = ("Split", "SplitV")
+PARTS = (*SLICES, *SPLITS)
+#: Ops that take each element from one of two tensors; that keep elements within bounds; that reverse their order.
+CHOICES = ("Select", "SelectV2")
+BOUNDS = ("Maximum", "Minimum", "ClipByValue")
+TURNS = ("ReverseV2", "Reverse")
+#: Square roots and their reciprocals; logarithms; and probabilities of logits.
+ROOTS = ("Sqrt", "Rsqrt")
+LOGARITHMS = ("Log", "LogSoftmax")
+PROBABILITIES = ("Softmax", "Sigmoid")
+#: Ops that ask which of two numbers is larger.
+ORDERINGS = ("Greater", "GreaterEqual", "Less", "LessEqual")
 #: Arithmetic of two tensors, element by element.
 ARITHMETIC = ("Mul", "Add", "AddV2", "Sub", "RealDiv", "Div", "Maximum", "Minimum")
-#: Quotients of two tensors.
-QUOTIENTS = ("RealDiv", "Div", "DivNoNan")
+#: Quotients of two tensors: by the plain divisions; by these and the one that gives zero for x / 0; and products, too.
+DIVISIONS = ("RealDiv", "Div")
+QUOTIENTS = (*DIVISIONS, "DivNoNan")
+SCALINGS = ("Mul", *QUOTIENTS)
 #: Summaries of a number, and all that write one.
 SCALAR_SUMMARIES = ("ScalarSummary", "ScalarSummaryV2")
 SUMMARIES = (*SCALAR_SUMMARIES, "HistogramSummary", "MergeSummary", "TensorSummaryV2")

@@ -15,7 +15,6 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import Graph, TensorId
 from workloads.support.wording import counted
 
-_SLICES = ("Slice", "StridedSlice")
 #: Ops that treat all that is joined alike, and leave it where it is.
 _KEEPS_PLACES = {"Identity", "Cast", "Slice", "Reverse", "ReverseV2", *op_types.ARITHMETIC}
 _KEEPS_PLACES |= {"Merge", "Switch", "Select", "SelectV2"}
@@ -47,7 +46,7 @@ def equal_components(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _part(graph: Graph, name: str) -> Hashable:
     """The bounds of a slice that has constant ones; None of any other node."""
-    if graph.type(name) not in _SLICES:
+    if graph.type(name) not in op_types.SLICES:
         return None
     bounds = [constant_array(graph, tensor.node) for tensor in graph.inputs(name)[1:]]
     if any(bound is None for bound in bounds):

@@ -88,7 +88,7 @@ def _is_mean(found: Analysis, combine: Combine) -> bool:
 def _divided_further(whole: WholeGraph, graph: Graph, name: str) -> int:
     """The product of the constants by which a quotient is divided again, as in `sum / height / width`."""
     users = [use.node for use in graph.users(name) if not is_gradient_op(use.node)]
-    if len(users) != 1 or graph.type(users[0]) not in ("RealDiv", "Div") or graph.inputs(users[0])[0].node != name:
+    if len(users) != 1 or graph.type(users[0]) not in op_types.DIVISIONS or graph.inputs(users[0])[0].node != name:
         return 1
     value = whole.value(graph.inputs(users[0])[1].node)
     is_integer = value is not None and value > 1 and float(value).is_integer()
@@ -195,7 +195,7 @@ def _behind_copies(graph: Graph, imported: ImportedGraph, name: str) -> str:
 def _is_of_one_number(graph: Graph, imported: ImportedGraph, name: str) -> bool:
     """Whether a node adds up, or averages, one number alone."""
     kind, inputs = graph.type(name), graph.inputs(name)
-    is_reduced = kind in ("Sum", "Mean") and imported.shape(*inputs[0]) == ()
+    is_reduced = kind in op_types.REDUCTIONS and imported.shape(*inputs[0]) == ()
     return is_reduced or (kind in op_types.ADDITIONS and len(inputs) == 1)
 
 
@@ -245,7 +245,7 @@ def _dealt_by(found: Analysis, entry: Input) -> str:
     """The op that splits a batch along its examples, of which an input is a part; "" for any other input."""
     graph, node = found.cut.graph, parse_tensor_name(entry.tensors[0]).node
     kind = graph.type(node) if node in graph.nodes else ""
-    if kind not in ("Split", "SplitV"):
+    if kind not in op_types.SPLITS:
         return ""
     axis = graph.inputs(node)[0 if kind == "Split" else 2].node
     return node if scalar_constant(graph.nodes[axis]) == 0 else ""

@@ -19,7 +19,6 @@ from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-_SUMS = ("Add", "AddV2", "Sub")
 _OF_ELEMENTS = ("Add", "AddV2", "Sub", "Mul", "Sqrt", "Maximum", "Relu", "ExpandDims", "Neg")
 
 
@@ -53,7 +52,7 @@ def reversed_hinges(whole: WholeGraph) -> Iterator[Hazard]:
     added = {n for t in minimized_targets(whole) for n, sign in linear_signs(whole, t).items() if sign > 0}
     for name in [name for name in whole.minimized_ops("Maximum", "Relu") if name in added]:
         inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
-        sums = [node for node in inputs if graph.type(node) in _SUMS[:2]]
+        sums = [node for node in inputs if graph.type(node) in op_types.SUMS_OF_TWO]
         if is_gradient_op(name) or not sums or (graph.type(name) == "Maximum" and 0 not in map(whole.value, inputs)):
             continue
         terms = [graph.origin(tensor).node for tensor in graph.inputs(sums[0])]
@@ -87,7 +86,9 @@ def _codes(whole: WholeGraph, first: TensorId, second: TensorId) -> list[str]:
 
 def _is_biased(whole: WholeGraph, name: str) -> bool:
     """Whether a node is a product with weights to which a variable is added."""
-    inputs = [tensor.node for tensor in whole.graph.inputs(name)] if whole.graph.type(name) in _SUMS[:2] else []
+    inputs = (
+        [tensor.node for tensor in whole.graph.inputs(name)] if whole.graph.type(name) in op_types.SUMS_OF_TWO else []
+    )
     return any(variable_read(whole.graph, node) for node in inputs) and any(
         whole.graph.type(node) == "MatMul" for node in inputs
     )
@@ -111,7 +112,11 @@ def margins_without_effect(whole: WholeGraph) -> Iterator[Hazard]:
     for target in minimized_targets(whole):
         for name in linear_signs(whole, target):
             inputs = [graph.origin(tensor) for tensor in graph.inputs(name)]
-            numbers = [whole.value(tensor.node) for tensor in inputs] if graph.type(name) in _SUMS else []
+            numbers = (
+                [whole.value(tensor.node) for tensor in inputs]
+                if graph.type(name) in op_types.SUMS_AND_DIFFERENCES
+                else []
+            )
             others = [tensor.node for tensor, number in zip(inputs, numbers) if number is None]
             if len(others) != 1 or len(numbers) != 2 or not any(numbers) or graph.type(others[0]) != "Sub":
                 continue
@@ -186,7 +191,7 @@ def _is_distance(whole: WholeGraph, name: str) -> bool:
     graph = whole.graph
     if graph.type(name) in ("Max", "Min"):
         return _is_of_pairs(whole, graph.inputs(name)[0].node)
-    while graph.type(name) in ("Sqrt", "Identity", *_SUMS[:2]):
+    while graph.type(name) in ("Sqrt", "Identity", *op_types.SUMS_OF_TWO):
         inputs = [tensor.node for tensor in graph.inputs(name)]
         others = [node for node in inputs if whole.value(node) is None]
         if len(others) != 1:
@@ -196,7 +201,7 @@ def _is_distance(whole: WholeGraph, name: str) -> bool:
     square = squared(whole, inner) if inner else None
     square = graph.inputs(inner)[0] if inner and graph.type(inner) == "Abs" else square
     difference = inner if square is None else graph.origin(square).node
-    is_difference = bool(inner) and graph.type(difference) in ("Sub", "SquaredDifference")
+    is_difference = bool(inner) and graph.type(difference) in op_types.DIFFERENCES
     return is_difference and bool(graph.ancestors([name], controls=False) & whole.trainable)
 
 
@@ -211,7 +216,7 @@ def _is_of_pairs(whole: WholeGraph, name: str) -> bool:
             is_of_all = first == second and graph.nodes[name].attr["transpose_b"].b
             has_product |= is_of_all and bool(graph.ancestors([name], controls=False) & whole.trainable)
         elif graph.type(name) in (*_OF_ELEMENTS, "Select", "SelectV2"):
-            has_sum |= graph.type(name) in ("Add", "AddV2", "Sub")
+            has_sum |= graph.type(name) in op_types.SUMS_AND_DIFFERENCES
             values = graph.inputs(name)[1 if graph.type(name) not in _OF_ELEMENTS else 0 :]
             behind = [tensor.node for tensor in values if tensor.node not in seen]
             todo += behind

@@ -110,7 +110,7 @@ def _are_codes(graph: Graph, name: str) -> bool:
 
 
 def _are_shares_of_classes(graph: Graph, tensor: TensorId) -> bool:
-    return graph.type(source_of_elements(graph, tensor).node) in ("Softmax", "Sigmoid")
+    return graph.type(source_of_elements(graph, tensor).node) in op_types.PROBABILITIES
 
 
 def means_over_classes(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:

@@ -6,13 +6,12 @@ import collections
 from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
-
-_LAYERS = ("Conv2D", "DepthwiseConv2dNative", "Conv3D", "MatMul")
 
 
 def fixed_statistics(whole: WholeGraph) -> Iterator[Hazard]:
@@ -44,7 +43,7 @@ def fixed_statistics(whole: WholeGraph) -> Iterator[Hazard]:
 def _layers_of_kept_weights(whole: WholeGraph, changed: Collection[str]) -> list[str]:
     """The convolutions and products of matrices by variables of several numbers that nothing changes."""
     graph = whole.graph
-    layers = [name for name in whole.minimized_ops(*_LAYERS) if not is_gradient_op(name)]
+    layers = [name for name in whole.minimized_ops(*op_types.LAYERS) if not is_gradient_op(name)]
     weights = {name: variable_read(graph, graph.inputs(name)[1].node, READS_IN_BRANCHES) for name in layers}
     return [name for name, weight in weights.items() if weight and weight not in changed]
 
@@ -116,7 +115,7 @@ def _normalization(whole: WholeGraph, name: str) -> tuple[str, set[str]]:
         if graph.nodes[name].attr["is_training"].b:
             return "", set()
         return _variable(whole, inputs[4]), {_variable(whole, tensor) for tensor in inputs[1:3]}
-    if graph.type(name) == "Rsqrt" and graph.type(inputs[0].node) in ("Add", "AddV2"):
+    if graph.type(name) == "Rsqrt" and graph.type(inputs[0].node) in op_types.SUMS_OF_TWO:
         scaled = [use.node for use in graph.users(name) if graph.type(use.node) == "Mul"]
         return (
             _variable(whole, graph.inputs(inputs[0].node)[0]),
@@ -139,7 +138,7 @@ def stopped_moments(whole: WholeGraph) -> Iterator[Hazard]:
     stopped = {}
     for name in whole.minimized_ops("Rsqrt", "Sqrt"):
         total = graph.inputs(name)[0].node
-        for tensor in graph.inputs(total) if graph.type(total) in ("Add", "AddV2") else []:
+        for tensor in graph.inputs(total) if graph.type(total) in op_types.SUMS_OF_TWO else []:
             variance = graph.origin(tensor).node
             if graph.type(variance) == "StopGradient" and _is_variance_of_layer(whole, variance):
                 stopped[name] = variance

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from legacy.saved.folding.decided import COMPARISONS
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.loops import frames_entered
 from workloads.lifted.graph import ENTERS, MERGES, Graph, TensorId
@@ -39,8 +40,6 @@ PASSES = [
     "Unique",
 ]
 
-#: Ops whose result is elements of their first input, as labels without padding are.
-_PICKS = ("GatherNd", "Gather", "GatherV2")
 
 #: Ops by which `tf.nn.embedding_lookup` computes the part of a table, and the row there, from the row of the whole.
 _OF_PARTS = [*PASSES, "FloorDiv", "FloorMod", "Maximum", "Select", "SelectV2", "Sub"]
@@ -60,7 +59,7 @@ _OF_CTC = {2: (-1, -1), 3: (0, 1)}
 _COUNTS, CLASSES = ("Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2"), 2
 
 #: Ops by which a loop's body compares its counter with the lengths of sequences.
-LOOP_COMPARISONS = ("GreaterEqual", "Greater", "Less", "LessEqual")
+LOOP_COMPARISONS = op_types.ORDERINGS
 
 
 def upper_bound(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int:
@@ -157,7 +156,7 @@ def uses_of_integers(
         for user, position, used in graph.users(name):
             if used == output:
                 yield user, position
-                if graph.type(user) in passes or (position == 0 and graph.type(user) in _PICKS):
+                if graph.type(user) in passes or (position == 0 and graph.type(user) in op_types.PICKS):
                     todo += [TensorId(user, k) for k in range(imported.outputs(user))]
 
 

@@ -25,8 +25,6 @@ _RANKS_OF_OTHERS = {
 _PER_DIMENSION = ("Slice", "Transpose", "Tile", "Pad", "PadV2", "MirrorPad")
 #: Op types that put rows and columns around their first input.
 _PADDINGS = ("Pad", "PadV2", "MirrorPad")
-#: Op types whose second input is a filter [..., channels, units].
-_FILTERED = ("Conv2D", "DepthwiseConv2dNative", "Conv3D")
 #: Masks of a StridedSlice with which its result has not one dimension for each range.
 _OTHER_RANKS = ("ellipsis_mask", "new_axis_mask")
 
@@ -67,7 +65,7 @@ def is_slice(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
     if kind == "StridedSlice":
         begin = imported.constant(*graph.inputs(tensor.node)[1])
         return begin is not None and _mask(graph, tensor.node, "shrink_axis_mask") != 2**begin.size - 1
-    return kind in op_types.SLICES
+    return kind in op_types.PARTS
 
 
 def _rank_of_slice(graph: Graph, imported: ImportedGraph, name: str) -> int | None:
@@ -112,7 +110,7 @@ def _shape_that_is_filtered(graph: Graph, imported: ImportedGraph, user: str) ->
     shape: list[int | None] = [None] * _RANKS[kind]
     attributes = graph.nodes[user].attr
     channels_last = not attributes["data_format"].s.startswith(b"NC") if "data_format" in attributes else True
-    filters = imported.shape(*graph.inputs(user)[1]) if kind in _FILTERED else None
+    filters = imported.shape(*graph.inputs(user)[1]) if kind in op_types.CONVOLUTIONS else None
     if filters is not None:
         shape[-1 if channels_last else 1] = filters[-2]
     return tuple(shape)

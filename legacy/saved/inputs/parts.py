@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.inputs.tables import GATHERS
 from workloads.lifted.graph import Graph, TensorId, Use
 
 #: Masks of a StridedSlice with which its dimensions are not those of its input.
@@ -64,7 +63,7 @@ def split_dimension(graph: Graph, imported: ImportedGraph, name: str) -> int:
     Returns:
       The number of the dimension; 0 for any other op, and where it is not constant.
     """
-    if graph.type(name) in ("Slice", "StridedSlice"):
+    if graph.type(name) in op_types.SLICES:
         return _sliced_dimension(imported.shape(*graph.inputs(name)[0]), imported.shape(name))
     place = {"Split": 0, "SplitV": 2}.get(graph.type(name))
     axis = None if place is None else imported.constant(*graph.inputs(name)[place])
@@ -95,7 +94,7 @@ def dealt_dimension(graph: Graph, imported: ImportedGraph, row: Sequence[TensorI
     Returns:
       The number of the dimension; 0 also where the tensors are no slices of one tensor, or where it is not constant.
     """
-    if any(graph.type(tensor.node) not in ("Slice", "StridedSlice") for tensor in row):
+    if any(graph.type(tensor.node) not in op_types.SLICES for tensor in row):
         return 0
     begins = [imported.constant(*graph.inputs(tensor.node)[1]) for tensor in row]
     known = [begin.tolist() for begin in begins if begin is not None]
@@ -133,7 +132,7 @@ def _constant_rows(graph: Graph, imported: ImportedGraph, name: str) -> int | No
     An index, such as x[0] of batches that are stacked, takes one batch and no row of it.
     """
     kind = graph.type(name)
-    if kind not in ("Slice", "StridedSlice") or (kind == "StridedSlice" and is_index(graph, imported, name)):
+    if kind not in op_types.SLICES or (kind == "StridedSlice" and is_index(graph, imported, name)):
         return None
     begin, end = (imported.constant(*tensor) for tensor in graph.inputs(name)[1:3])
     if begin is None or end is None or not begin.size:
@@ -154,7 +153,7 @@ def is_index(graph: Graph, imported: ImportedGraph, name: str) -> bool:
       The answer.
     """
     kind, attributes = graph.type(name), graph.nodes[name].attr
-    if kind in GATHERS:
+    if kind in op_types.GATHERS:
         return imported.shape(*graph.inputs(name)[1]) == ()
     if kind == "Unpack":
         return attributes["axis"].i == 0

@@ -6,7 +6,6 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId
 
-_SLICES = ("StridedSlice", "Slice")
 _MASKS = ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
 
 
@@ -24,7 +23,7 @@ def rows_used(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | 
     """
     shape = imported.shape(*tensor)
     users = _users_of_values(graph, tensor)
-    kept = [imported.shape(name, 0) for name in users if graph.type(name) in _SLICES]
+    kept = [imported.shape(name, 0) for name in users if graph.type(name) in op_types.SLICES]
     if shape and len(kept) == len(users) == 1 and kept[0] and len(kept[0]) == len(shape):
         return kept[0][0]
     return shape[0] if shape else None
@@ -53,7 +52,11 @@ def _users_of_values(graph: Graph, tensor: TensorId) -> set[str]:
 
 def _end_of_slice(graph: Graph, imported: ImportedGraph, name: str) -> int | None:
     """The row behind the last one that a slice by constants takes, counted from the first; None of any other node."""
-    bounds = [imported.constant(*tensor) for tensor in graph.inputs(name)[1:3]] if graph.type(name) in _SLICES else []
+    bounds = (
+        [imported.constant(*tensor) for tensor in graph.inputs(name)[1:3]]
+        if graph.type(name) in op_types.SLICES
+        else []
+    )
     if not bounds or any(number is None or not number.size for number in bounds):
         return None
     begin, end = (int(number[0]) for number in bounds if number is not None)
@@ -75,7 +78,7 @@ def rows_of_slice(graph: Graph, imported: ImportedGraph, name: str) -> frozenset
     Returns:
       Their numbers; None where the node is no slice, its bounds are not constant, or a row's index is all that it has.
     """
-    shape = imported.shape(*graph.inputs(name)[0]) if graph.type(name) in _SLICES else None
+    shape = imported.shape(*graph.inputs(name)[0]) if graph.type(name) in op_types.SLICES else None
     numbers = [imported.constant(*tensor) for tensor in graph.inputs(name)[1:]]
     if not shape or shape[0] is None or any(number is None or not number.size for number in numbers):
         return None

@@ -125,7 +125,7 @@ def is_place_of_parts(graph: Graph, imported: ImportedGraph, name: str) -> bool:
 
 def _takes_places(graph: Graph, use: Use) -> bool:
     """Returns whether a use of a tensor is for the places of a part."""
-    return graph.type(use.node) in ("StridedSlice", "Slice") and use.position > 0
+    return graph.type(use.node) in op_types.SLICES and use.position > 0
 
 
 def gives_sizes_alone(graph: Graph, name: str) -> bool:
@@ -163,7 +163,7 @@ def is_array(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
             if position not in _ARRAY_USERS.get(op_type, (position,)):
                 return True
             others = [other for i, other in enumerate(graph.inputs(user)) if i != position]
-            if op_type in ("Identity", "Cast") or (
+            if op_type in op_types.COPIES or (
                 op_type in (*_SCALAR_USERS, *_COMPARISONS)
                 and all(imported.constant(*other) is not None for other in others)
             ):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.graph.op_types import SHAPE_OPS, SLICES
+from legacy.saved.graph.op_types import PARTS, SHAPE_OPS
 from workloads.lifted.graph import Graph, TensorId
 
-GATHERS = ("Gather", "GatherV2")
 #: Position of the axis among the inputs of a concatenation.
 _AXES = {"Concat": 0, "ConcatV2": -1}
 
@@ -24,7 +24,7 @@ def is_table(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
     Returns:
       The answer.
     """
-    if graph.type(tensor.node) in SLICES:
+    if graph.type(tensor.node) in PARTS:
         return False
     todo, seen, gathered = [tensor], {tensor}, False
     while todo:
@@ -33,7 +33,7 @@ def is_table(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
             kind = graph.type(use.node)
             if graph.inputs(use.node)[use.position].output != output or kind in SHAPE_OPS:
                 continue
-            if kind in GATHERS and use.position == 0:
+            if kind in op_types.GATHERS and use.position == 0:
                 gathered = True
                 continue
             if kind != "Identity" and not _joins_rows(graph, imported, use.node):

@@ -13,7 +13,6 @@ from typing import Tuple
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.inputs.row_stacks import stacks_of
-from legacy.saved.inputs.tables import GATHERS
 from workloads.lifted.graph import Graph, TensorId
 
 #: The bit of a node's mask that says that it depends on data or random numbers; see `towers.Towers`.
@@ -153,7 +152,7 @@ def _computes_with_index(graph: Graph, user: str) -> bool:
     """Returns whether the indices of a gather enter other ops than those that take rows or sizes."""
     index = graph.inputs(user)[1]
     copies = {user}
-    while graph.type(index.node) in ("Cast", "Identity") and graph.inputs(index.node):
+    while graph.type(index.node) in op_types.COPIES and graph.inputs(index.node):
         copies.add(index.node)
         index = graph.inputs(index.node)[0]
     others = {use.node for use in graph.users(index.node) if use.output == index.output} - copies
@@ -168,7 +167,7 @@ def _part(graph: Graph, imported: ImportedGraph, user: str, position: int) -> Pa
     looked up is no part of a batch.
     """
     op_type = graph.type(user)
-    if op_type not in SLICES or (op_type in GATHERS and _computes_with_index(graph, user)):
+    if op_type not in SLICES or (op_type in op_types.GATHERS and _computes_with_index(graph, user)):
         return None
     if op_type in SPLITS:
         return (op_type,) + tuple(sorted({output for _, _, output in graph.users(user)}))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Set, Tuple
 
 import tensorflow as tf
 
+from legacy.saved.graph import op_types
 from legacy.source.basics.branches import merge_branches
 from legacy.source.basics.unwritten import Unwritten
 from workloads.lifted.graph import parse_tensor_name
@@ -169,7 +170,7 @@ class _Frame:
         """Returns (start, step, type) of a state that a constant is added to in each iteration; None of others."""
         start = self._constant(self._enter(merge).input[0])
         added = self._nodes[self._source(self._next(merge).name, 0)]
-        if start is None or added.op not in ("Add", "AddV2"):
+        if start is None or added.op not in op_types.SUMS_OF_TWO:
             return None
         step = self._constant(added.input[1])
         behind = self._nodes[parse_tensor_name(added.input[0]).node]

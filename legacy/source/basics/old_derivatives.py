@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from legacy.saved.derivatives.wrong_derivatives import exchanges_peepholes
+from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph
 from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
@@ -74,7 +75,7 @@ def with_waits(plan: Plan, graph: Graph) -> Graph:
 def _takes_own_sizes(graph: Graph, name: str) -> bool:
     """Returns whether the sizes of a reshape are joined of parts of the shape of what it takes."""
     taken, sizes = graph.inputs(name)
-    if graph.type(sizes.node) not in ("Concat", "ConcatV2"):
+    if graph.type(sizes.node) not in op_types.JOINS:
         return False
     parts = [part.node for part in graph.inputs(sizes.node) if graph.type(part.node) == "Slice"]
     shapes = [graph.inputs(part)[0].node for part in parts]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, Sequence, Set, Tuple
 
+from legacy.saved.graph import op_types
 from legacy.source.basics.expressions import (
     Definition,
     Expression,
@@ -181,7 +182,7 @@ class Recovery:
         if operation.type == "IdentityN":
             self._aliases.update((out.name, op.tensor(number)) for number, out in enumerate(operation.outputs))
             return
-        taken = op.constant(0) if operation.type in ("Select", "SelectV2") else None
+        taken = op.constant(0) if operation.type in op_types.CHOICES else None
         if taken is not None and taken.shape == ():  # a choice that always gives the same
             self._aliases[op.output] = op.tensor(1 if taken else 2)
             return

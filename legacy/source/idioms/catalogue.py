@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional
 import numpy as np
 import tensorflow as tf
 
+from legacy.saved.graph import op_types
 from legacy.source.basics.expressions import OMIT, Infix, Listing, call
 from legacy.source.basics.match import Match
 from legacy.source.idioms.block_cells import BLOCK_CELL, match_lstm_block_cell
@@ -159,7 +160,7 @@ def match_open_tensordot(op: OpView) -> Optional[Match]:
 
 def _gathers_sizes(op: OpView, tensor: str) -> bool:
     """Returns whether an op takes entries of a tensor's shape."""
-    return op.type in ("Gather", "GatherV2") and op.producer(0).type == "Shape" and op.producer(0).tensor(0) == tensor
+    return op.type in op_types.GATHERS and op.producer(0).type == "Shape" and op.producer(0).tensor(0) == tensor
 
 
 def match_stack(op: OpView) -> Optional[Match]:

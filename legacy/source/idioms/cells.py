@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Optional, Tuple
 
+from legacy.saved.graph import op_types
 from legacy.source.basics.expressions import call
 from legacy.source.basics.match import Match
 
@@ -52,7 +53,6 @@ FUNCTIONS = {
         "    return c, tf.tanh(c) * tf.sigmoid(o)",
     ],
 }
-_ADD = ("Add", "AddV2")
 
 
 def match_lstm_cell(op: OpView) -> Optional[Match]:
@@ -62,7 +62,7 @@ def match_lstm_cell(op: OpView) -> Optional[Match]:
         return None
     tangent, output = found
     state = tangent.producer(0)
-    if state.type not in _ADD or state.producer(0).type != "Mul" or state.producer(1).type != "Mul":
+    if state.type not in op_types.SUMS_OF_TWO or state.producer(0).type != "Mul" or state.producer(1).type != "Mul":
         return None
     for kept, added in ((0, 1), (1, 0)):
         new = _pair(state.producer(added), "Sigmoid", "Tanh")
@@ -82,7 +82,7 @@ def match_lstm_cell(op: OpView) -> Optional[Match]:
 def _forget_gate(op: OpView) -> Tuple[str, object]:
     """Returns the tensor of the forget gate behind its sigmoid, and the constant that is added to it."""
     shifted = op.producer(0)
-    bias = shifted.constant(1) if shifted.type in _ADD else None
+    bias = shifted.constant(1) if shifted.type in op_types.SUMS_OF_TWO else None
     if bias is None or bias.shape != ():
         return op.tensor(0), 0.0
     return shifted.tensor(0), bias[()]
@@ -154,7 +154,7 @@ def _splits_columns(split: OpView) -> bool:
 
 def _layer(op: OpView) -> Optional[Tuple[OpView, OpView, OpView]]:
     """Returns join, product and sum of a dense layer on two joined tensors; None for something else."""
-    if op.type not in ("BiasAdd", *_ADD) or op.producer(0).type != "MatMul":
+    if op.type not in ("BiasAdd", *op_types.SUMS_OF_TWO) or op.producer(0).type != "MatMul":
         return None
     product, added = op.producer(0), op.shape(1)
     if added is None or len(added) != 1:

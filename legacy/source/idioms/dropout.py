@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Optional
 
 import numpy as np
 
+from legacy.saved.graph import op_types
 from legacy.source.basics.expressions import call
 from legacy.source.basics.match import Match
 
@@ -33,7 +34,7 @@ def match_dropout(op: OpView) -> Optional[Match]:
     if op.dtype() != "float32":
         return None
     scaled, mask = op.producer(0), op.producer(1)
-    if mask.type == "Floor" and scaled.type in ("Div", "RealDiv"):
+    if mask.type == "Floor" and scaled.type in op_types.DIVISIONS:
         return _by_keep_prob(op, scaled, mask.producer(0))
     if mask.type == "Cast" and scaled.type == "Mul" and mask.producer(0).type == "GreaterEqual":
         return _by_rate(op, scaled, mask.producer(0))
@@ -42,7 +43,7 @@ def match_dropout(op: OpView) -> Optional[Match]:
 
 def _by_keep_prob(op: OpView, scaled: OpView, shifted: OpView) -> Optional[Match]:
     """Matches `x / keep_prob * floor(keep_prob + noise)`."""
-    if shifted.type not in ("Add", "AddV2") or shifted.argument(0) != scaled.argument(1):
+    if shifted.type not in op_types.SUMS_OF_TWO or shifted.argument(0) != scaled.argument(1):
         return None
     found = call("dropout_by_keep_prob", scaled.argument(0), scaled.argument(1), shifted.argument(1))
     return Match((op.output,), found)
@@ -65,7 +66,7 @@ def _rate(scaled: OpView, compared: OpView) -> Optional[Expression]:
         by_op = np.float32(1) / (np.float32(1) - rate)
         return call("tf.constant", compared.argument(1)) if scale == by_op else None
     inverse = scaled.producer(1)
-    kept = inverse.producer(1) if inverse.type in ("Div", "RealDiv") else inverse
+    kept = inverse.producer(1) if inverse.type in op_types.DIVISIONS else inverse
     if kept.type != "Sub" or kept.tensor(1) != compared.tensor(1):
         return None
     ones = [view.constant(0) for view in (inverse, kept)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Optional
 
 import numpy as np
 
+from legacy.saved.graph import op_types
 from legacy.source.basics.expressions import call
 from legacy.source.basics.match import Match
 from legacy.source.ops.slices import takes_all
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from legacy.source.ops.view import OpView
 
 
-_ADD = ("Add", "AddV2")
 #: Ops whose results are never -0.0.
 _NEVER_NEGATIVE = ("Square", "L2Loss", "Exp")
 
@@ -30,13 +30,13 @@ def match_neutral(op: OpView) -> Optional[Match]:
     Those stay without which the parts of a gradient would be added in another order.
     """
     neutral = 1.0 if op.type in ("Mul", "RealDiv", "Div", "LogicalAnd") else 0.0
-    positions = (0, 1) if op.type in ("Mul", "LogicalAnd", "LogicalOr") + _ADD else (0,)
+    positions = (0, 1) if op.type in ("Mul", "LogicalAnd", "LogicalOr") + op_types.SUMS_OF_TWO else (0,)
     for position in positions:
         other = 1 - position
         same_shape = op.shape(position) is not None and op.shape(position) == op.output_shape()
         same_shape = same_shape or op.shape(other) == []
         if same_shape and is_filled(op.value(other), neutral) and op.value(position) is None:
-            if op.type in _ADD and not _never_minus_zero(op.producer(position)):
+            if op.type in op_types.SUMS_OF_TWO and not _never_minus_zero(op.producer(position)):
                 continue
             return None if op.orders_gradients(position) else _left_out(op, position)
     return None

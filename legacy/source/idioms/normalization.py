@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Optional
 
 import numpy as np
 
+from legacy.saved.graph import op_types
 from legacy.source.basics.expressions import OMIT, Literal, call
 from legacy.source.basics.match import Match
 
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
     from legacy.source.basics.expressions import Expression
     from legacy.source.ops.view import OpView
 
-_ADD = ("Add", "AddV2")
-_QUOTIENTS = ("Div", "RealDiv")
-_CHOICES = ("Select", "SelectV2")
 #: The epsilon of `tf.nn.l2_normalize`.
 _L2_EPSILON = np.float32(1e-12)
 #: {function: its text}.
@@ -42,7 +40,7 @@ def match_batch_normalization(op: OpView) -> Optional[Match]:
     root = factor
     if factor.type == "Mul":
         root, scale = factor.producer(0), factor.argument(1)
-    if root.type != "Rsqrt" or root.producer(0).type not in _ADD:
+    if root.type != "Rsqrt" or root.producer(0).type not in op_types.SUMS_OF_TWO:
         return None
     variance = root.producer(0)
     if variance.constant(1) is None:
@@ -162,11 +160,11 @@ def match_clip_by_norm(op: OpView) -> Optional[Match]:
         if one is None or two is None or one != two:
             return None
     norm = most.producer(0)
-    if norm.type not in _CHOICES or norm.producer(1).type != "Sqrt" or norm.producer(0).type != "Greater":
+    if norm.type not in op_types.CHOICES or norm.producer(1).type != "Sqrt" or norm.producer(0).type != "Greater":
         return None
     total, inner = norm.producer(2), norm.producer(1).producer(0)
     is_positive = norm.producer(0).tensor(0) == norm.tensor(2) and norm.producer(0).constant(1) == 0
-    if not is_positive or inner.type not in _CHOICES or inner.tensor(0) != norm.tensor(0):
+    if not is_positive or inner.type not in op_types.CHOICES or inner.tensor(0) != norm.tensor(0):
         return None
     if inner.tensor(1) != norm.tensor(2) or not _is_sum_of_squares(total, scaled.tensor(0)):
         return None
@@ -194,4 +192,4 @@ def _is_inverse(least: OpView, limit: np.ndarray | None, tensor: str) -> bool:
     if inverse is not None:
         return limit is not None and inverse.shape == () and inverse == np.float32(1) / np.float32(limit)
     quotient = least.producer(1)
-    return quotient.type in _QUOTIENTS and quotient.constant(0) == 1 and quotient.tensor(1) == tensor
+    return quotient.type in op_types.DIVISIONS and quotient.constant(0) == 1 and quotient.tensor(1) == tensor

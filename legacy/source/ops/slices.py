@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Dict, List, NamedTuple
 
 import numpy as np
 
+from legacy.saved.graph import op_types
 from legacy.source.basics.expressions import OMIT, Infix, Item, Listing, Literal, call
 from legacy.source.ops.arrays import listed_sizes
 
@@ -64,7 +65,7 @@ def own_part(op: OpView, expression: Expression, towers: int) -> Expression:
     Returns:
       The part by the replica's number.
     """
-    if op.type not in ("Slice", "StridedSlice"):
+    if op.type not in op_types.SLICES:
         return Item(expression, "scope.replica")
     whole, part = op.shape(0), op.operation.outputs[0].shape
     if whole is not None and part.rank == len(whole) - 1:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Dict, NamedTuple, Optional, Sequence
 
 import numpy as np
 
+from legacy.saved.graph import op_types
 from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import Call, Definition, Infix, Literal, Name, Value, Variable, call
 from legacy.source.basics.forward import Forward
@@ -106,7 +107,7 @@ def _average_of(
     plan: Plan, graph: Graph, phase: Phase, effect: Effect, weight: str, counters: Sequence[str]
 ) -> Average:
     strange = Unwritten(f"moving averages: {effect.node!r} ({effect.op}) is no update of an average that is known here")
-    if effect.op not in ("AssignSub", "AssignSubVariableOp"):
+    if effect.op not in op_types.SUBTRACTS:
         raise strange
     cut = cut_part(plan, graph, [Fetch(effect.values[0], effect.node)], (), phase.versions)
     versions = {f.key.variable: f.key.version for f in cut.piece.feeds if isinstance(f.key, VariableVersion)}

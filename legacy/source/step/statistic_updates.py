@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from legacy.source.definitions.recovery import Recovery
     from workloads.lifted.plan import Plan
 
-_SUBTRACTS = ("AssignSub", "AssignSubVariableOp")
 #: {op that changes rows of a variable, without Resource: function that returns a tensor with such rows}.
 _SCATTERS = {
     "ScatterAdd": "tf.tensor_scatter_nd_add",
@@ -147,7 +146,7 @@ def _update(
     old = changed[name] if changed else _read_by(value, name, recovery) or _statistic(name, recovery, plan)
     if rows is not None:
         value = call(_scatter(proposal), old, call("tf.expand_dims", rows, -1), value)
-    elif proposal.op in _SUBTRACTS:
+    elif proposal.op in op_types.SUBTRACTS:
         value = Infix("-", old, value)
     elif proposal.op in op_types.ADDS:
         value = Infix("+", old, value)

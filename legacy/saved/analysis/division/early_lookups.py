@@ -22,7 +22,7 @@ from workloads.support.wording import FEW, listed
 #: {op that splits along a dimension: number of the input that has the dimension}.
 DIMENSIONS = {"Split": 0, "SplitV": 2}
 #: Ops that give zeros; and joins, the derivatives of splits.
-ZEROS, JOINS = ("ZerosLike", "Fill", "Const"), ("Concat", "ConcatV2")
+ZEROS = ("ZerosLike", "Fill", "Const")
 
 
 class Lookup(NamedTuple):
@@ -178,7 +178,7 @@ def _own_part(graph: Graph, join: str, splits: Collection[str]) -> tuple[TensorI
         return None
     if graph.type(join) == "StridedSliceGrad":
         return graph.inputs(join)[4], TensorId(split, 0)
-    if graph.type(join) not in JOINS:
+    if graph.type(join) not in op_types.JOINS:
         return None
     inputs = graph.inputs(join)[1:] if graph.type(join) == "Concat" else graph.inputs(join)[:-1]
     own = [(number, tensor) for number, tensor in enumerate(inputs) if not _is_zeros(graph, tensor)]

@@ -106,7 +106,7 @@ def _last_factor(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> tup
     while True:
         kind, inputs = graph.type(tensor.node), graph.inputs(tensor.node)
         number, own = None, 0
-        if kind in ("Mul", *op_types.QUOTIENTS):
+        if kind in op_types.SCALINGS:
             constants = [imported.constant(*one) for one in inputs]
             own = 1 if kind == "Mul" and constants[1] is None else 0
             number = constants[1 - own] if constants[own] is None else None

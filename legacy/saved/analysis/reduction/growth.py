@@ -20,10 +20,6 @@ _SUMS, _CHOICES = ("Sub", "Pack", *op_types.ADDITIONS), ("Merge", "Select", "Sel
 #: Reductions, those whose result stays as it is where every example is repeated, and counts of elements.
 _REDUCTIONS, _STAYING = ("Sum", "Mean", "Max", "Min"), ("Mean", "Max", "Min")
 _COUNTS = ("L2Loss", "Size", "Prod")
-#: Ops that bound a number by others, as a count that may be 0.
-_BOUNDS = ("Maximum", "Minimum", "ClipByValue")
-#: Ops that take rows of a tensor.
-_PARTS = ("Slice", "Split", "SplitV", "StridedSlice")
 #: Ops whose result is one number wherever it stands.
 _CONSTANT = ("ZerosLike", "OnesLike", "Rank")
 #: Ops whose elements are made of the elements of their inputs.
@@ -90,7 +86,7 @@ class Growth:
         if kind == "StridedSlice" and self._graph.type(inputs[0].node) == "Shape":
             begin = self._imported.constant(*inputs[1])
             return int(begin is not None and begin.tolist() == [0])
-        if kind in _BOUNDS:
+        if kind in op_types.BOUNDS:
             computed = [tensor for tensor in inputs if tensor.node in self._data]
             return self.power(computed[0]) if len(computed) == 1 else None
         if kind == "Mul" or kind in op_types.QUOTIENTS:
@@ -143,7 +139,7 @@ class Growth:
 
     def _takes_part(self, name: str, rows: int) -> bool:
         """Whether a node takes a number of rows of what has a row for each example."""
-        if self._graph.type(name) not in _PARTS:
+        if self._graph.type(name) not in op_types.PARTS:
             return False
         source = self._graph.inputs(name)[op_types.divided_input(self._graph.type(name))]
         shapes = [self._imported.shape(*tensor) or () for tensor in (TensorId(name, 0), source)]
@@ -214,7 +210,7 @@ class Growth:
                 powers.add(None)
             elif kind in op_types.QUOTIENTS and self._is_mean_of_products(inputs):
                 powers.add(0)
-            elif kind in ("Mul", *op_types.QUOTIENTS) and all(one.node in self._data for one in inputs):
+            elif kind in op_types.SCALINGS and all(one.node in self._data for one in inputs):
                 own = self._of_product_by_element(name)
                 if own is None:
                     return None

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId
-
-#: Ops that hand a number on, perhaps as another type.
-_COPIES = ("Cast", "Identity")
 
 
 def static_number(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> np.ndarray | None:
@@ -29,7 +27,7 @@ def static_number(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> np
     kind, inputs = graph.type(tensor.node), graph.inputs(tensor.node)
     if value is not None or not inputs:
         return value
-    if kind in _COPIES:
+    if kind in op_types.COPIES:
         return static_number(graph, imported, inputs[0])
     if kind != "StridedSlice" or imported.shape(*tensor) != ():
         return None

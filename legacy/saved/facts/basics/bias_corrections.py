@@ -25,7 +25,7 @@ def without_correction(analysed: AnalysedStep, tensor: str, by_count: bool = Fal
     assigned = [effect for phase in analysed.phases for effect in phase.effects if effect.op.startswith("Assign")]
     made = {effect.writes[0]: parse_tensor_name(effect.values[0]).node for effect in assigned if effect.values}
     powers = {name for name, node in made.items() if graph.type(node) == "Mul"}  # beta^t, times beta in each step
-    while graph.type(factor.node) in ("Mul", *op_types.QUOTIENTS):
+    while graph.type(factor.node) in op_types.SCALINGS:
         first, second = graph.inputs(factor.node)
         if _is_correction(graph, second, powers, by_count):
             factor = first

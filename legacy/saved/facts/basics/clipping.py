@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import scalar_constant
+from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -21,7 +22,6 @@ BOUNDS = ("Minimum", "Maximum")
 #: Those, and the one that is an op of its own.
 CLIPPING_OPS = (*BOUNDS, "ClipByValue")
 SCALES = ("Mul", "RealDiv", "Div")
-_COMPARISONS = ("Greater", "GreaterEqual", "Less", "LessEqual")
 
 
 class Clippings:
@@ -102,7 +102,7 @@ def _text(graph: Graph, kind: str, inside: list[str]) -> str:
         if len(_terms_of_norm(graph, smaller)) == 1:
             return "by the norm of each alone (a global norm of one)" + _numbers(bounds)
     elif kind == "average_norm":  # the gradient times the bound times the smaller of N / norm and 1 / bound
-        quotients = set(_constants(graph, inside, ("RealDiv", "Div")))
+        quotients = set(_constants(graph, inside, op_types.DIVISIONS))
         bounds = [number for number in _constants(graph, inside, ("Mul",)) if number in quotients]
         bounds = bounds if len(bounds) == 1 else []
     else:
@@ -157,10 +157,10 @@ def _bounds_of_norm(graph: Graph, nodes: Collection[str]) -> list[float] | None:
 def _bounds_chosen(graph: Graph, nodes: Collection[str]) -> list[float]:
     """The constants c of choices by whether a norm is above c, as by `tf.where(norm > c, c / norm, 1.0)`, sorted."""
     compared = set()
-    for name in [name for name in nodes if graph.type(name) in ("Select", "SelectV2")]:
+    for name in [name for name in nodes if graph.type(name) in op_types.CHOICES]:
         predicate = _value_behind(graph, graph.inputs(name)[0].node)
-        if graph.type(predicate) in _COMPARISONS and _is_behind_norm(graph, predicate, nodes):
-            compared.update(_constants(graph, [predicate], _COMPARISONS))
+        if graph.type(predicate) in op_types.ORDERINGS and _is_behind_norm(graph, predicate, nodes):
+            compared.update(_constants(graph, [predicate], op_types.ORDERINGS))
     return sorted(compared.intersection(_constants(graph, nodes, SCALES)))
 
 
@@ -188,7 +188,7 @@ def _constant_of_quotient(graph: Graph, name: str) -> float | None:
 
 def _value_behind(graph: Graph, name: str) -> str:
     """The node whose value a node hands on."""
-    while graph.type(name) in ("Identity", "Cast") and graph.inputs(name):
+    while graph.type(name) in op_types.COPIES and graph.inputs(name):
         name = graph.inputs(name)[0].node
     return name
 

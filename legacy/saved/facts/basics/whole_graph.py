@@ -103,7 +103,7 @@ class WholeGraph:
         return self._values[name]
 
     def _value(self, name: str) -> float | None:
-        while self.graph.type(name) in ("Identity", "Cast") and self.graph.inputs(name):
+        while self.graph.type(name) in op_types.COPIES and self.graph.inputs(name):
             name = self.graph.inputs(name)[0][0]
         if self.graph.type(name) == "Sub":  # a moving average takes in 1 - decay
             first, second = (scalar_constant(self.graph.nodes[tensor.node]) for tensor in self.graph.inputs(name))

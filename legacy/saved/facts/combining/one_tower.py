@@ -44,7 +44,7 @@ def _times(analysed: AnalysedStep, combine: Combine, tower: int) -> str:
         kind, inputs = graph.type(tensor.node), graph.inputs(tensor.node)
         numbers = [analysed.imported.constant(*one) for one in inputs]
         known = [float(number) for number in numbers if number is not None and np.size(number) == 1]
-        if kind not in ("Mul", *op_types.QUOTIENTS) or len(known) != 1 or (kind != "Mul" and not numbers[1]):
+        if kind not in op_types.SCALINGS or len(known) != 1 or (kind != "Mul" and not numbers[1]):
             return ""
         factor *= known[0] if kind == "Mul" else 1 / known[0]
         tensor = inputs[0] if numbers[0] is None else inputs[1]

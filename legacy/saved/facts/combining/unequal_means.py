@@ -16,8 +16,7 @@ from workloads.lifted.reduction_factors import sums_to_mean
 #: Relative difference within which a scale is one over the number of towers.
 TOLERANCE = 1e-5
 _COPIES = ("Identity", "Cast", "Switch", *op_types.VIEWS)
-_CHOICES = ("Gather", "GatherV2")
-_GATHERS = (*_CHOICES, "GatherNd")
+_GATHERS = (*op_types.GATHERS, "GatherNd")
 #: Ops that compute the error of each row, and leave the rows as they are.
 _ROW_BY_ROW = (
     *("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "Square", "Abs", "SquaredDifference"),
@@ -85,12 +84,12 @@ def averaged_of_towers(analysed: AnalysedStep, phase: Phase) -> str:
 def _is_settled(analysed: AnalysedStep, name: str) -> bool:
     """Whether a node compares with 0 what the data choose from a constant list in which no number is 0."""
     graph = analysed.graph
-    if graph.type(name) not in ("Equal", "NotEqual"):
+    if graph.type(name) not in op_types.EQUALITIES:
         return False
     chosen, other = graph.inputs(name)
     imported = analysed.imported
     zero = imported.constant(*other)
-    if zero is None or np.any(zero) or graph.type(graph.origin(chosen).node) not in _CHOICES:
+    if zero is None or np.any(zero) or graph.type(graph.origin(chosen).node) not in op_types.GATHERS:
         return False
     numbers = imported.constant(*graph.origin(graph.inputs(graph.origin(chosen).node)[0]))
     return numbers is not None and bool(np.all(numbers))
@@ -155,7 +154,7 @@ def quotients_of_loss(analysed: AnalysedStep, loss: str) -> Iterator[str]:
             todo.append(inputs[0])
         elif kind == "Mean":
             yield name
-        elif kind in ("Select", "SelectV2"):  # of 0 or the quotient, as `tf.losses` of 1.4 chooses
+        elif kind in op_types.CHOICES:  # of 0 or the quotient, as `tf.losses` of 1.4 chooses
             todo += inputs[1:]
         elif kind == "Merge" or kind in (*op_types.ADDITIONS, "Sub", "Mul"):  # the same choice by a condition
             todo += inputs

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from legacy.saved.analysis.analyse import Analysis
+from legacy.saved.graph import op_types
 from workloads.lifted.graph import TensorId
 
 #: Ops that hand the elements of their first input on, perhaps fewer of them or added up.
 _PASSES = ("Cast", "ExpandDims", "Identity", "Neg", "Reshape", "Squeeze", "Sum", "Transpose")
-_GATHERS = ("Gather", "GatherNd", "GatherV2")
 #: Ops that choose: their results are indices, of which there are as many as it happens, or as a sampler takes.
 _CHOICES = ("NonMaxSuppression", "RandomShuffle", "TopK", "Where")
-_LOGARITHMS = ("Log", "LogSoftmax")
 
 
 def is_of_chosen_positions(found: Analysis, total: str) -> bool:
@@ -28,10 +27,10 @@ def is_of_chosen_positions(found: Analysis, total: str) -> bool:
     graph = found.cut.graph
     tensor = _elements(found, graph.inputs(total)[0])
     kind, inputs = graph.type(tensor.node), graph.inputs(tensor.node)
-    if kind in _GATHERS:
+    if kind in op_types.PICKS:
         before = graph.ancestors([inputs[1].node], controls=False)
         return any(graph.type(name).startswith(_CHOICES) for name in before)
-    if kind in ("Select", "SelectV2"):
+    if kind in op_types.CHOICES:
         return _marks_positions(found, inputs[0])
     if kind != "Mul":
         return False
@@ -46,7 +45,7 @@ def _elements(found: Analysis, tensor: TensorId) -> TensorId:
 
 def _are_errors(found: Analysis, tensor: TensorId) -> bool:
     """Whether a tensor is computed from data and weights, and is neither a weight nor a logarithm."""
-    is_logarithm = found.cut.graph.type(_elements(found, tensor).node) in _LOGARITHMS
+    is_logarithm = found.cut.graph.type(_elements(found, tensor).node) in op_types.LOGARITHMS
     trained = found.cut.graph.ancestors([tensor.node], controls=False) & set(found.trained)
     return bool(trained) and tensor.node in found.context.data and not is_logarithm
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
+from legacy.saved.graph import op_types
 from legacy.saved.inputs.parts import is_index
 from workloads.lifted.graph import TensorId, parse_tensor_name
-
-#: Ops that hand on what they take.
-_COPIES = ("Identity", "Cast")
-#: Ops whose first input has a row for each example, in whatever shape the rest is.
-_LAYERS = ("Conv2D", "Conv3D", "DepthwiseConv2dNative")
 
 
 def indexed_part(analysed: AnalysedStep) -> str:
@@ -44,10 +40,10 @@ def _is_rows_of_layer(analysed: AnalysedStep, tensor: TensorId) -> bool:
         if use.output != tensor.output:
             continue
         kind = graph.type(use.node)
-        if kind in _COPIES and _is_rows_of_layer(analysed, TensorId(use.node, 0)):
+        if kind in op_types.COPIES and _is_rows_of_layer(analysed, TensorId(use.node, 0)):
             return True
         if kind == "MatMul" and use.position == 0 and not graph.nodes[use.node].attr["transpose_a"].b:
             return True
-        if kind in _LAYERS and use.position == 0:
+        if kind in op_types.CONVOLUTIONS and use.position == 0:
             return True
     return False

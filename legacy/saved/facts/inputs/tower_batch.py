@@ -8,6 +8,7 @@ from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.inputs.datasets import rows_of_batches
 from legacy.saved.facts.inputs.indexed_parts import indexed_part
 from legacy.saved.facts.inputs.trained_rows import trained_rows
+from legacy.saved.graph import op_types
 from legacy.saved.inputs.parts import (
     constant_part,
     dealt_dimension,
@@ -160,7 +161,7 @@ def _may_have_time_first(analysed: AnalysedStep, entry: Input, shape: Sequence[i
     if len(shape) < 2 or shape[0] is None or shape[1] is not None:
         return False
     tensors = {parse_tensor_name(name) for name in entry.tensors}
-    if len(tensors) > 1 and all(analysed.graph.type(tensor.node) in ("Split", "SplitV") for tensor in tensors):
+    if len(tensors) > 1 and all(analysed.graph.type(tensor.node) in op_types.SPLITS for tensor in tensors):
         return False
     others = [other.shape or [] for other in analysed.plan.inputs if other is not entry and other.has_examples]
     return not any(other[:1] == [shape[0]] and None not in other for other in others)

@@ -10,7 +10,6 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.inputs.parts import split_dimension
 from legacy.saved.inputs.rows_used import rows_of_slice
-from legacy.saved.inputs.tables import GATHERS
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.plan import Phase
 
@@ -94,7 +93,7 @@ def _rows_taken(graph: Graph, imported: ImportedGraph, name: str, members: set[s
     if kind == "Split" and split_dimension(graph, imported, name) == 0 and made[0]:
         used = {use.output for use in graph.users(name) if use.node in members}
         return frozenset(row for output in used for row in range(output * made[0], (output + 1) * made[0]))
-    if kind in GATHERS and made[0] is None:
+    if kind in op_types.GATHERS and made[0] is None:
         chooses = graph.origin(inputs[1])
         while graph.type(chooses.node) in ("Squeeze", "Reshape", "Identity"):
             chooses = graph.inputs(chooses.node)[0]

@@ -212,7 +212,7 @@ def _default(analysed: AnalysedStep, tensor: str) -> str | None:
     graph, holder = analysed.graph, parse_tensor_name(tensor)
     if holder.node not in graph.nodes:
         return None
-    while graph.type(holder.node) in ("Cast", "Identity"):
+    while graph.type(holder.node) in op_types.COPIES:
         holder = graph.inputs(holder.node)[0]
     if graph.type(holder.node) != "PlaceholderWithDefault":
         return None

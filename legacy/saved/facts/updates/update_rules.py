@@ -133,7 +133,7 @@ def _is_of_decay(analysed: AnalysedStep, effect: Effect, argument: str, tensor: 
         return False
     base, exponent = graph.inputs(power.node)
     raised = graph.origin(exponent).node
-    while graph.type(raised) in ("Cast", "Identity"):
+    while graph.type(raised) in op_types.COPIES:
         raised = graph.inputs(raised)[0].node
     terms = graph.inputs(raised) if graph.type(raised) in op_types.ADDITIONS else []
     ones = [term for term in terms if updates_by_hand.scalar(analysed.context, term) == 1]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.structures import structures
 from legacy.saved.hazards.basics.variable_reads import variables_behind
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-
-_ACTIVATIONS = ("Softmax", "Sigmoid")
 
 
 def activations_of_one_side(whole: WholeGraph) -> Iterator[Hazard]:
@@ -21,7 +20,7 @@ def activations_of_one_side(whole: WholeGraph) -> Iterator[Hazard]:
     for name in [name for name in whole.minimized_ops("Sub", "SquaredDifference") if not is_gradient_op(name)]:
         sides = [source_of_elements(graph, tensor).node for tensor in graph.inputs(name)]
         for activated, plain in (sides, sides[::-1]):
-            if graph.type(activated) not in _ACTIVATIONS or graph.type(plain) in _ACTIVATIONS:
+            if graph.type(activated) not in op_types.PROBABILITIES or graph.type(plain) in op_types.PROBABILITIES:
                 continue
             inner = source_of_elements(graph, TensorId(activated, 0)).node
             inner = source_of_elements(graph, graph.inputs(inner)[0]).node

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.graph.joins import joined_parts
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies, filled
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -14,7 +15,6 @@ from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import listed
 
-_PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2")
 #: Relative difference of two scales that is no rounding error.
 TOLERANCE = 1e-4
 #: Of scales, so many are named.
@@ -77,7 +77,7 @@ def _is_of_results(whole: WholeGraph, name: str) -> bool:
     """Whether a node has products of results with each other, or with others' results that nothing trains."""
     graph, kind = whole.graph, whole.graph.type(name)
     inner = graph.origin(graph.inputs(name)[0]).node if kind == "Sum" else name
-    is_product = kind in _PRODUCTS or (kind == "Sum" and graph.type(inner) == "Mul")
+    is_product = kind in op_types.MATRIX_PRODUCTS or (kind == "Sum" and graph.type(inner) == "Mul")
     sides = [tensor.node for tensor in graph.inputs(inner)[:2]] if is_product else []
     results = [one for one in sides if one in made_by_weights(whole) and one in whole.data]
     return len(results) == 2 or (len(results) == 1 and not set(sides) - set(results) & made_by_weights(whole))
@@ -120,7 +120,11 @@ def _exponents(whole: WholeGraph, logarithm: str) -> Iterator[tuple[str, float]]
     inner = graph.origin(graph.inputs(total)[0]).node if graph.type(total) == "Sum" else ""
     if inner and graph.type(inner) == "Exp":
         for node, weight in linear_weights(whole, graph.inputs(inner)[0].node).items():
-            both = [tensor.node for tensor in graph.inputs(node)[:2]] if graph.type(node) in _PRODUCTS else []
+            both = (
+                [tensor.node for tensor in graph.inputs(node)[:2]]
+                if graph.type(node) in op_types.MATRIX_PRODUCTS
+                else []
+            )
             are_results = bool(both) and all(one in made_by_weights(whole) and one in whole.data for one in both)
             if weight > 0 and are_results:
                 yield node, weight

@@ -80,7 +80,7 @@ def _computed_by_position(whole: WholeGraph, total: str) -> tuple[bool, list[str
         name = todo.pop()
         inputs = [tensor.node for tensor in graph.inputs(name)]
         trained = [before in made_by_weights(whole) for before in inputs]
-        errors |= graph.type(name) in ("Sub", "SquaredDifference") and sorted(trained) == [False, True]
+        errors |= graph.type(name) in op_types.DIFFERENCES and sorted(trained) == [False, True]
         for before, is_trained in zip(inputs, trained):
             if not is_trained and before in whole.data:
                 given.append(before)

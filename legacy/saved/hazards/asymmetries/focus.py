@@ -15,7 +15,6 @@ from legacy.saved.hazards.signs.pushes import Pushes
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-_CHOICES = ("Select", "SelectV2")
 _BOUNDS = ("Identity", "Maximum", "Minimum", "ClipByValue", *op_types.ADDITIONS)
 
 
@@ -74,7 +73,7 @@ def _side(whole: WholeGraph, name: str) -> tuple[str, int]:
     graph, sign = whole.graph, 1
     while True:
         inputs = [tensor.node for tensor in graph.inputs(name)]
-        if graph.type(name) == "Sigmoid" or (graph.type(name) in _CHOICES and _is_of_label(whole, name)):
+        if graph.type(name) == "Sigmoid" or (graph.type(name) in op_types.CHOICES and _is_of_label(whole, name)):
             return name, sign
         others = [before for before in inputs if whole.value(before) is None]
         if graph.type(name) == "Sub" and others == inputs[1:] and whole.value(inputs[0]) == 1:

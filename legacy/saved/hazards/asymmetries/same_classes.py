@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -104,7 +105,7 @@ def _of_labels(whole: WholeGraph, tensor: TensorId) -> TensorId:
 def _is_of_none(whole: WholeGraph, tensor: TensorId) -> bool:
     """Whether a mask depends on no label, but on the number of examples alone."""
     before = whole.graph.ancestors([tensor.node], controls=False)
-    return not any(whole.graph.type(name) in ("Equal", "NotEqual") for name in before)
+    return not any(whole.graph.type(name) in op_types.EQUALITIES for name in before)
 
 
 def _is_root(whole: WholeGraph, name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.basics.structures import structures
@@ -47,7 +48,7 @@ def _is_discounted_target(whole: WholeGraph, name: str) -> bool:
             others = [tensor.node for tensor in graph.inputs(user) if tensor.node != node]
             factors = [constant_factor(whole, factor) for factor in [user, *others] if graph.type(factor) == "Mul"]
             is_discount = any(factor is not None and LEAST_DISCOUNT <= factor[1] < 1 for factor in factors)
-            is_reward = graph.type(user) in ("Add", "AddV2") and any(
+            is_reward = graph.type(user) in op_types.SUMS_OF_TWO and any(
                 other in whole.data and other not in made_by_weights(whole) for other in others
             )
             todo.append((user, discounted or is_discount, rewarded or is_reward))

@@ -223,7 +223,7 @@ def _count_of_mean(whole: WholeGraph, quotient: str) -> str:
     """The scalar variable n of a quotient by n + 1; "" for any other."""
     total = whole.graph.origin(whole.graph.inputs(quotient)[1]).node
     inputs = (
-        [tensor.node for tensor in whole.graph.inputs(total)] if whole.graph.type(total) in ("Add", "AddV2") else []
+        [tensor.node for tensor in whole.graph.inputs(total)] if whole.graph.type(total) in op_types.SUMS_OF_TWO else []
     )
     for number, one in zip(inputs, reversed(inputs)):
         variable = variable_read(whole.graph, number)

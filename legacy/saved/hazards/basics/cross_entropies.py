@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.graph.joins import joined_parts
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import source_of_elements
@@ -15,10 +16,8 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that take logits and labels, and compute a softmax and its cross entropy.
 _SOFTMAX = ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
-_SUMS = ("Add", "AddV2")
 #: {op that gives one number for each element: the number}.
 _FILLED = {"OnesLike": 1.0, "ZerosLike": 0.0}
-_SELECTS = ("Select", "SelectV2")
 #: Ops that keep a probability away from 0.
 _GUARDS = ("Add", "AddV2", "ClipByValue", "Identity", "Maximum", "Minimum")
 
@@ -92,11 +91,11 @@ def _without_sign(graph: Graph, tensor: TensorId) -> TensorId:
 def _of_sigmoid(graph: Graph, exp: str) -> CrossEntropy | None:
     """max(x, 0) - x * z + log(1 + exp(-|x|)), as `tf.nn.sigmoid_cross_entropy_with_logits` writes it, of its Exp."""
     smaller = graph.inputs(exp)[0].node
-    if graph.type(smaller) not in _SELECTS or graph.type(graph.inputs(smaller)[0].node) != "GreaterEqual":
+    if graph.type(smaller) not in op_types.CHOICES or graph.type(graph.inputs(smaller)[0].node) != "GreaterEqual":
         return None
     logits = graph.inputs(graph.inputs(smaller)[0].node)[0]
     for log in [user for use in graph.users(exp) for user in _logarithms(graph, use.node)]:
-        for total in [use.node for use in graph.users(log) if graph.type(use.node) in _SUMS]:
+        for total in [use.node for use in graph.users(log) if graph.type(use.node) in op_types.SUMS_OF_TWO]:
             for other in [tensor.node for tensor in graph.inputs(total) if graph.type(tensor.node) == "Sub"]:
                 product = graph.inputs(graph.inputs(other)[1].node)
                 if len(product) == 2 and logits in product:
@@ -108,7 +107,11 @@ def _logarithms(graph: Graph, name: str) -> list[str]:
     """A node if it is log(1 + exp), or its users of which that is true."""
     if graph.type(name) == "Log1p":
         return [name]
-    return [use.node for use in graph.users(name) if graph.type(name) in _SUMS and graph.type(use.node) == "Log"]
+    return [
+        use.node
+        for use in graph.users(name)
+        if graph.type(name) in op_types.SUMS_OF_TWO and graph.type(use.node) == "Log"
+    ]
 
 
 def filled(whole: WholeGraph, name: str) -> float | None:

@@ -17,7 +17,7 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Names of the learning rate in definitions of update ops.
 _RATES = ("lr", "alpha")
-_ADDS, _SUBTRACTS = (*op_types.SETS, *op_types.ADDS), ("AssignSub", "AssignSubVariableOp")
+_ADDS = (*op_types.SETS, *op_types.ADDS)
 
 
 def applied_gradient(whole: WholeGraph, apply: str) -> str:
@@ -77,7 +77,7 @@ def _followed(whole: WholeGraph, apply: str) -> tuple[list[str], list[str]]:
     """The gradients, or nodes computed from them, that an update adds to its variable, and those that it subtracts."""
     kind = whole.graph.type(apply)
     is_rule = op_types.is_apply(kind)
-    if not is_rule and kind not in _ADDS + _SUBTRACTS:
+    if not is_rule and kind not in _ADDS + op_types.SUBTRACTS:
         return [], []
     change = applied_gradient(whole, apply) if is_rule else whole.graph.inputs(apply)[1].node
     sign = 1 if kind in _ADDS and not is_rule else -1

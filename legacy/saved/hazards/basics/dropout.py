@@ -20,7 +20,7 @@ def kept_share(whole: WholeGraph, name: str) -> tuple[TensorId, bool] | None:
     graph, inputs = whole.graph, whole.graph.inputs(name)
     if graph.type(name) == "GreaterEqual" and len(inputs) == 2 and _draws(whole, inputs[0].node):
         return _without_complement(whole, inputs[1], True)
-    if graph.type(name) == "Floor" and inputs and graph.type(inputs[0].node) in ("Add", "AddV2"):
+    if graph.type(name) == "Floor" and inputs and graph.type(inputs[0].node) in op_types.SUMS_OF_TWO:
         others = [tensor for tensor in graph.inputs(inputs[0].node) if not _draws(whole, tensor.node)]
         return _without_complement(whole, others[0], False) if len(others) == 1 else None
     return None

@@ -10,11 +10,7 @@ from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_wei
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read, variables_behind
 from workloads.lifted.graph import TWO_WAY_SWITCHES
 
-_ASSIGNS, _SUBTRACTS, _ADDS = (
-    op_types.SETS,
-    ("AssignSub", "AssignSubVariableOp"),
-    ("AssignAdd", "AssignAddVariableOp"),
-)
+_ASSIGNS, _ADDS = op_types.SETS, ("AssignAdd", "AssignAddVariableOp")
 
 
 class Kept(NamedTuple):
@@ -40,11 +36,11 @@ def kept_share(whole: WholeGraph, name: str) -> Kept:
       `Kept`, with a share of 0 and no weights for an op of another kind.
     """
     kind, variable = whole.graph.type(name), whole.writes[name]
-    if kind not in _ASSIGNS + _SUBTRACTS + _ADDS:
+    if kind not in _ASSIGNS + op_types.SUBTRACTS + _ADDS:
         return Kept(0.0, {})
     weights = linear_weights(whole, whole.graph.inputs(name)[1].node)
     own = sum(weight for node, weight in weights.items() if _is_value(whole, node, variable))
-    share = own if kind in _ASSIGNS else 1 - own if kind in _SUBTRACTS else 1 + own
+    share = own if kind in _ASSIGNS else 1 - own if kind in op_types.SUBTRACTS else 1 + own
     return Kept(share, weights)
 
 
@@ -115,7 +111,7 @@ def most_kept(whole: WholeGraph, name: str) -> float:
       The share; 1 where it is not known.
     """
     graph, value = whole.graph, whole.graph.inputs(name)[1].node if len(whole.graph.inputs(name)) > 1 else ""
-    if graph.type(name) not in _SUBTRACTS or graph.type(value) != "Mul":
+    if graph.type(name) not in op_types.SUBTRACTS or graph.type(value) != "Mul":
         return 1.0
     factors = [tensor.node for tensor in graph.inputs(value)]
     for factor, other in zip(factors, reversed(factors)):

@@ -52,7 +52,7 @@ def linear_signs(whole: WholeGraph, target: str) -> dict[str, int]:
             todo.append((inputs[0], -sign))
         elif kind in (*SUMS, "BiasAdd"):
             todo += [(node, -sign if kind == "Sub" and place == 1 else sign) for place, node in enumerate(inputs)]
-        elif kind in ("Mul", *op_types.QUOTIENTS):
+        elif kind in op_types.SCALINGS:
             scaled = constant_factor(whole, name)
             todo += [(scaled[0], sign if scaled[1] > 0 else -sign)] if scaled is not None and scaled[1] else []
             todo += [(node, sign * own) for node, own in _weighted(whole, name) if scaled is None]

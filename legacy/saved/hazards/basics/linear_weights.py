@@ -40,11 +40,11 @@ def linear_inputs(whole: WholeGraph, name: str) -> Iterator[tuple[str, float]]:
                 yield before, -1.0 if kind == "Sub" and position == 1 else 1.0
     elif kind == "Neg":
         yield inputs[0], -1.0
-    elif kind in ("Mul", *op_types.QUOTIENTS):
+    elif kind in op_types.SCALINGS:
         found = constant_factor(whole, name)
         if found is not None:
             yield found
-    elif kind in ("Mean", "Sum"):
+    elif kind in op_types.REDUCTIONS:
         stacked = _stacked(whole, inputs[0])
         if reduces_nothing(whole.graph, name):
             yield inputs[0], 1.0
@@ -61,7 +61,7 @@ def is_zero_term(whole: WholeGraph, name: str) -> bool:
 def reduces_nothing(graph: Graph, name: str) -> bool:
     """Returns whether a node is a mean or sum over no axis, as `tf.reduce_mean` of a scalar is."""
     inputs = graph.inputs(name)
-    if graph.type(name) not in ("Mean", "Sum") or len(inputs) < 2 or graph.type(inputs[1].node) != "Const":
+    if graph.type(name) not in op_types.REDUCTIONS or len(inputs) < 2 or graph.type(inputs[1].node) != "Const":
         return False
     return 0 in [size.size for size in graph.nodes[inputs[1].node].attr["value"].tensor.tensor_shape.dim]
 
@@ -81,7 +81,7 @@ def _stacked(whole: WholeGraph, name: str) -> int:
 def constant_factor(whole: WholeGraph, name: str) -> tuple[str, float] | None:
     """(the other input, the factor) of a product or quotient with a constant; None for any other node."""
     inputs = [before for before, _ in whole.graph.inputs(name)]
-    if whole.graph.type(name) not in ("Mul", *op_types.QUOTIENTS) or len(inputs) != 2:
+    if whole.graph.type(name) not in op_types.SCALINGS or len(inputs) != 2:
         return None
     first, second = (whole.value(before) for before in inputs)
     if whole.graph.type(name) in op_types.QUOTIENTS:
@@ -98,10 +98,10 @@ def linear_part(whole: WholeGraph, name: str) -> tuple[str, float, float] | None
         return inputs[0], 1.0, 0.0
     if kind == "Neg" and inputs:
         return inputs[0], -1.0, 0.0
-    if kind in ("Mul", *op_types.QUOTIENTS):
+    if kind in op_types.SCALINGS:
         found = constant_factor(whole, name)
         return None if found is None else (*found, 0.0)
-    if kind in ("Add", "AddV2", "Sub") and len(inputs) == 2:
+    if kind in op_types.SUMS_AND_DIFFERENCES and len(inputs) == 2:
         signs = (1.0, -1.0 if kind == "Sub" else 1.0)
         for position, number in enumerate(map(whole.value, inputs)):
             if number is not None:

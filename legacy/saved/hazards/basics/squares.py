@@ -7,7 +7,6 @@ from legacy.saved.graph import op_types
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-_DIFFERENCES = ("Sub", "SquaredDifference")
 #: Ops behind which a difference is still one, of some elements or times weights.
 _HANDS_ON = ("Cast", "Identity", "Mul", "Neg", "Reshape", "Squeeze", "Transpose", *op_types.QUOTIENTS)
 _SIZES = ("Abs", "L2Loss", "Square", "Pow")
@@ -44,5 +43,5 @@ def adds_deviations(whole: WholeGraph, total: str) -> bool:
     square = graph.origin(graph.inputs(total)[0]).node if graph.type(total) == "Sum" else ""
     base = squared(whole, square) if square else None
     difference = square if base is None else graph.origin(base).node
-    inputs = graph.inputs(difference)[:2] if difference and graph.type(difference) in _DIFFERENCES else []
+    inputs = graph.inputs(difference)[:2] if difference and graph.type(difference) in op_types.DIFFERENCES else []
     return any(graph.type(graph.origin(tensor).node) == "Mean" for tensor in inputs)

@@ -16,8 +16,7 @@ from workloads.lifted.graph import TWO_WAY_SWITCHES, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _INTERPOLATIONS = ("ResizeBilinear", "ResizeBicubic", "ResizeArea")
-_TURNS = ("ReverseV2", "Reverse")
-_PASSES = ("ExpandDims", "Identity", "Reshape", "Slice", "Squeeze", "StridedSlice", "Transpose", *_TURNS)
+_PASSES = ("ExpandDims", "Identity", "Reshape", "Slice", "Squeeze", "StridedSlice", "Transpose", *op_types.TURNS)
 _WHOLE_NUMBERS = [dtype.as_datatype_enum for dtype in (tf.int32, tf.int64, tf.uint8)]
 
 
@@ -44,14 +43,14 @@ def _deciders(whole: WholeGraph, name: str) -> dict[str, str]:
     graph, found = whole.graph, {}
     before_it = graph.ancestors([name], controls=False)
     for node in [n for n in graph.nodes if n in before_it]:
-        if graph.type(node) not in _TURNS or is_gradient_op(node) or node not in whole.data:
+        if graph.type(node) not in op_types.TURNS or is_gradient_op(node) or node not in whole.data:
             continue
         deciding = [tensor.node for tensor in graph.inputs(node)[1:]]
         before = graph.inputs(node)[0].node
         deciding += [graph.inputs(before)[1].node] if graph.type(before) in TWO_WAY_SWITCHES else []
         for user in [use.node for use in graph.users(node)]:
             inputs = [tensor.node for tensor in graph.inputs(user)]
-            if graph.type(user) in ("Select", "SelectV2"):
+            if graph.type(user) in op_types.CHOICES:
                 deciding.append(inputs[0])
             elif graph.type(user) == "Mul":
                 deciding += [other for other in inputs if other != node]
@@ -130,7 +129,7 @@ def _mixed(whole: WholeGraph, name: str) -> dict[str, tuple[str, bool]]:
     """{random numbers r: (a sum r x + (1 - r) p(x), whether r is the share of x itself)} that a node depends on."""
     graph, found = whole.graph, {}
     before = graph.ancestors([name], controls=False)
-    for node in [one for one in graph.nodes if one in before and graph.type(one) in ("Add", "AddV2")]:
+    for node in [one for one in graph.nodes if one in before and graph.type(one) in op_types.SUMS_OF_TWO]:
         terms = [share_and_value(whole, tensor) for tensor in graph.inputs(node)]
         (first, is_first, value), (second, is_second, other) = terms if len(terms) == 2 else (("", True, None),) * 2
         if not first or first != second or is_first == is_second or value is None or other is None:
@@ -160,5 +159,5 @@ def share_and_value(whole: WholeGraph, product: TensorId) -> tuple[str, bool, Te
 
 def in_other_order(whole: WholeGraph, tensor: TensorId) -> TensorId | None:
     """Returns the x of its rows in another order; None of anything else."""
-    kinds = (*_TURNS, "Gather", "GatherV2", "RandomShuffle", "Roll")
+    kinds = (*op_types.TURNS, "Gather", "GatherV2", "RandomShuffle", "Roll")
     return whole.graph.origin(whole.graph.inputs(tensor.node)[0]) if whole.graph.type(tensor.node) in kinds else None

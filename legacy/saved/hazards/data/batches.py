@@ -33,7 +33,7 @@ def parts_of_no_tower(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     for name in graph.nodes:
         kind = graph.type(name)
-        if name not in whole.reach or kind not in ("Split", "SplitV") or name not in whole.data:
+        if name not in whole.reach or kind not in op_types.SPLITS or name not in whole.data:
             continue
         axis = whole.value(graph.inputs(name)[0 if kind == "Split" else 2].node)
         before = graph.ancestors([name], controls=False)

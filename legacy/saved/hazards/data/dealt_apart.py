@@ -14,7 +14,6 @@ from workloads.lifted.graph import TensorId
 
 #: Ops behind which the rows of labels are the same.
 _COPIES = ("Identity", "Cast", "Reshape", "Squeeze", "ExpandDims", "OneHot", "StopGradient")
-_DIFFERENCES = ("Sub", "SquaredDifference")
 
 
 def labels_dealt_otherwise(whole: WholeGraph) -> Iterator[Hazard]:
@@ -47,7 +46,7 @@ def _comparisons(whole: WholeGraph) -> Iterator[tuple[str, TensorId, TensorId]]:
     """Yields (op, labels, what is compared with them) of cross entropies and differences in what is minimized."""
     for entropy in cross_entropies(whole):
         yield entropy.op, entropy.labels, entropy.logits
-    for name in whole.minimized_ops(*_DIFFERENCES):
+    for name in whole.minimized_ops(*op_types.DIFFERENCES):
         first, second = whole.graph.inputs(name)[:2]
         yield name, second, first
         yield name, first, second

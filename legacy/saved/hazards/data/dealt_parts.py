@@ -13,8 +13,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from workloads.lifted.graph import TensorId
 
-_GATHERS = ("Gather", "GatherV2")
-_DEALS = ("StridedSlice", "Slice", "Split", "Pack", *_GATHERS)
+_DEALS = ("StridedSlice", "Slice", "Split", "Pack", *op_types.GATHERS)
 
 
 class Part(NamedTuple):

@@ -11,7 +11,6 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import TWO_WAY_SWITCHES, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-_TURNS = ("ReverseV2", "Reverse")
 #: Dimensions of a batch of images.
 _RANK = 4
 
@@ -26,7 +25,7 @@ def augmented_alike(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         kind = graph.type(name)
         if kind == "Slice" and _is_batch(whole, found, graph.inputs(name)[0]):
             text = f"{name} cuts all images of a batch at one random place" if _is_random_place(found, name) else ""
-        elif kind in _TURNS and _is_batch(whole, found, graph.inputs(name)[0]):
+        elif kind in op_types.TURNS and _is_batch(whole, found, graph.inputs(name)[0]):
             coin = _coin(found, name)
             text = f"{name} turns all images of a batch round, or none, as one number, {coin}, decides" if coin else ""
         else:
@@ -69,7 +68,7 @@ def _coin(found: Analysis, name: str) -> str:
     before = graph.inputs(name)[0].node
     deciding += [graph.inputs(before)[1].node] if graph.type(before) in TWO_WAY_SWITCHES else []
     for user in [use.node for use in graph.users(name)]:
-        deciding += [graph.inputs(user)[0].node] if graph.type(user) in ("Select", "SelectV2") else []
+        deciding += [graph.inputs(user)[0].node] if graph.type(user) in op_types.CHOICES else []
     drawn = sorted(node for node in graph.ancestors(deciding, controls=False) if op_types.is_random(graph.type(node)))
     sizes = [found.context.imported.shape(node) for node in drawn]
     return drawn[0] if len(drawn) == 1 and sizes[0] is not None and set(sizes[0]) <= {1} else ""

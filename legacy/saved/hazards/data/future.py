@@ -14,7 +14,6 @@ from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _TURNS = ("ReverseV2", "Reverse", "ReverseSequence")
-_PRODUCTS = ("BatchMatMul", "BatchMatMulV2", "MatMul")
 
 
 def words_read_ahead(whole: WholeGraph) -> Iterator[Hazard]:
@@ -136,7 +135,7 @@ def _is_unmasked(whole: WholeGraph, name: str, read: Collection[str]) -> bool:
         if graph.type(inner) not in ("Identity", "Reshape") and len(others) != 1:
             return False
         inner = inputs[0] if graph.type(inner) in ("Identity", "Reshape") else others[0]
-    if graph.type(inner) not in _PRODUCTS:
+    if graph.type(inner) not in op_types.MATRIX_PRODUCTS:
         return False
     sides = [graph.ancestors([tensor.node], controls=False) for tensor in graph.inputs(inner)[:2]]
     return all(any(word in side for word in read) for side in sides)

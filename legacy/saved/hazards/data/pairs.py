@@ -20,8 +20,6 @@ from workloads.lifted.graph import TensorId
 _SHUFFLING_QUEUES = ("RandomShuffleQueue", "RandomShuffleQueueV2")
 #: Beginnings of the op types of queues that keep the order.
 _QUEUES = ("FIFOQueue", "PaddingFIFOQueue")
-#: Ops that flip images; types of labels.
-_FLIPS = ("Reverse", "ReverseV2")
 #: Ops that compare predictions with labels; a product does if it is of logarithms.
 _COMPARISONS = ("Mul", "Sub", "SquaredDifference")
 _WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.uint8, tf.int32, tf.int64)}
@@ -207,7 +205,7 @@ def _turned_apart(whole: WholeGraph, before: Collection[str]) -> tuple[str, str]
     """Flips at random of an image and of its labels, such as a mask of whole numbers, that are drawn independently."""
     graph = whole.graph
     flips: dict[str, tuple[str, set[Hashable]]] = {}
-    for name in [name for name in graph.nodes if name in before and graph.type(name) in _FLIPS]:
+    for name in [name for name in graph.nodes if name in before and graph.type(name) in op_types.TURNS]:
         above = graph.ancestors([name], controls=False)
         draws = {draw_of(graph, node) for node in above if op_types.is_random(graph.type(node))}
         for source in above if draws and not above & whole.trainable else ():

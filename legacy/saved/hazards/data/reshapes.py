@@ -16,7 +16,6 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 _BY_ROW = ("Add", "AddV2", "BiasAdd", "Elu", "Identity", "LogSoftmax", "MatMul", "Relu", "Sigmoid", "Softmax", "Tanh")
 
 _BY_ELEMENT = ("Exp", "Identity", "LogSoftmax", "Neg", "Relu", "Sigmoid", "Softmax", "Tanh", *op_types.ARITHMETIC)
-_SLICES = ("Slice", "StridedSlice")
 
 _Shape = Sequence["int | None"]
 
@@ -110,14 +109,14 @@ def _is_shift(found: Analysis, name: str) -> bool:
     further = [
         user.node
         for use in uses
-        if graph.type(use) in _SLICES
+        if graph.type(use) in op_types.SLICES
         for user in graph.users(use)
         if graph.type(user.node) == "Reshape" and not is_gradient_op(user.node)
     ]
     if uses and len(further) == len(uses) and all(_reshapes_back(found, name, back) for back in further):
         return True
     cut_off = graph.inputs(name)[0].node
-    first = graph.inputs(cut_off)[0].node if graph.type(cut_off) in _SLICES else cut_off
+    first = graph.inputs(cut_off)[0].node if graph.type(cut_off) in op_types.SLICES else cut_off
     return first != cut_off and graph.type(first) == "Reshape" and _reshapes_back(found, first, name)
 
 

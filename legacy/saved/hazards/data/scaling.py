@@ -34,7 +34,6 @@ _PASSES = (
     "RandomCrop",
     "Pad",
 )
-_SUMS = ("Add", "AddV2", "Sub")
 #: The least divisor that is taken for the range of a byte, or for half of it; and the least mean of such a range.
 LEAST_RANGE, LEAST_MEAN = 100.0, 20.0
 
@@ -55,9 +54,13 @@ def badly_scaled_images(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds images that are divided by the range of a byte twice, or shifted by means of 0 to 255 behind a division."""
     for name in whole.graph.nodes:
         kind = whole.graph.type(name)
-        if name not in whole.reach or kind not in ("Mul", *op_types.QUOTIENTS, *_SUMS) or not whole.graph.inputs(name):
+        if (
+            name not in whole.reach
+            or kind not in ("Mul", *op_types.QUOTIENTS, *op_types.SUMS_AND_DIFFERENCES)
+            or not whole.graph.inputs(name)
+        ):
             continue
-        if kind in _SUMS:
+        if kind in op_types.SUMS_AND_DIFFERENCES:
             yield from _shifted(whole, name)
         else:
             scaled = constant_factor(whole, name)
@@ -89,11 +92,11 @@ def _standardized(whole: WholeGraph, name: str) -> str:
     while graph.type(name) in _PASSES and graph.inputs(name):
         name = graph.inputs(name)[0].node
     inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)[:2]]
-    if graph.type(name) not in ("Mul", *op_types.QUOTIENTS) or len(inputs) != 2:
+    if graph.type(name) not in op_types.SCALINGS or len(inputs) != 2:
         return ""
     means = [graph.type(tensor.node) for tensor in graph.inputs(inputs[0])] if graph.type(inputs[0]) == "Sub" else []
     before = graph.ancestors([inputs[1]], controls=False)
-    is_deviation = any(graph.type(node) in ("Sqrt", "Rsqrt") for node in before) and inputs[1] in whole.data
+    is_deviation = any(graph.type(node) in op_types.ROOTS for node in before) and inputs[1] in whole.data
     return name if "Mean" in means and is_deviation and not before & whole.trainable else ""
 
 
@@ -139,11 +142,11 @@ def _scaled(whole: WholeGraph, tensor: TensorId) -> _Scaled | None:
 def _before(whole: WholeGraph, tensor: TensorId) -> TensorId | None:
     """The tensor whose pixels another one holds with their values, perhaps shifted; None of any other."""
     kind, inputs = whole.graph.type(tensor.node), whole.graph.inputs(tensor.node)
-    if kind in ("Split", "SplitV"):
+    if kind in op_types.SPLITS:
         return inputs[op_types.divided_input(kind)]
     if kind in (*_PASSES, "Switch") and inputs:
         return inputs[0]
-    if kind in _SUMS:
+    if kind in op_types.SUMS_AND_DIFFERENCES:
         computed = [before for before in inputs if constant_array(whole.graph, before.node) is None]
         return computed[0] if len(computed) == 1 else None
     return written_element(whole.graph, tensor)
@@ -195,15 +198,15 @@ def _linear_maps(whole: WholeGraph, start: TensorId, tower: int) -> set[tuple[fl
 def _changed(whole: WholeGraph, name: str, tensor: TensorId, factor: float, shift: float) -> tuple[float, float] | None:
     """Returns (factor, shift) behind a node that multiplies or shifts a tensor by a constant; None for any other."""
     kind, inputs = whole.graph.type(name), whole.graph.inputs(name)
-    if kind in ("Cast", "Identity"):
+    if kind in op_types.COPIES:
         return factor, shift
     numbers = [whole.value(before.node) for before in inputs if before != tensor]
     if len(inputs) != 2 or len(numbers) != 1 or numbers[0] is None or (kind != "Mul" and inputs[0] != tensor):
         return None
     number = numbers[0]
-    if kind in _SUMS:
+    if kind in op_types.SUMS_AND_DIFFERENCES:
         return factor, shift - number if kind == "Sub" else shift + number
-    if kind in ("Mul", *op_types.QUOTIENTS) and number:
+    if kind in op_types.SCALINGS and number:
         by = number if kind == "Mul" else 1 / number
         return factor * by, shift * by
     return None

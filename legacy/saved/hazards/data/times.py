@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.inputs.parts import split_dimension
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-
-_COPIES = ("Identity", "Cast")
 
 
 def split_along_time(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -19,7 +18,7 @@ def split_along_time(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     graph, imported = whole.graph, found.context.imported
     for entry in found.plan.inputs if found.plan.towers > 1 else []:
         nodes = [parse_tensor_name(tensor).node for tensor in entry.tensors]
-        is_split = all(graph.type(node) in ("Split", "SplitV") for node in nodes if node in graph.nodes)
+        is_split = all(graph.type(node) in op_types.SPLITS for node in nodes if node in graph.nodes)
         if not is_split or any(node not in graph.nodes for node in nodes) or len(set(entry.tensors)) < len(nodes):
             continue
         if any(split_dimension(found.cut.graph, imported, node) for node in nodes):
@@ -42,7 +41,7 @@ def _loops_over(whole: WholeGraph, name: str) -> list[str]:
     graph, todo, found = whole.graph, [name], []
     while todo:
         for user, position, _ in graph.users(todo.pop()):
-            if graph.type(user) in _COPIES:
+            if graph.type(user) in op_types.COPIES:
                 todo.append(user)
             elif graph.type(user).startswith("TensorArrayScatter") and position == 2 and _is_recurrent(whole, user):
                 found.append(user)

@@ -38,7 +38,7 @@ def unequal_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
 
 def _quotient(whole: WholeGraph, name: str) -> str:
     """The node itself, or what it chooses where a number is not 0, as `tf.losses` of 1.4 does."""
-    if whole.graph.type(name) in ("Select", "SelectV2"):
+    if whole.graph.type(name) in op_types.CHOICES:
         return whole.graph.origin(whole.graph.inputs(name)[1]).node
     return name
 

@@ -17,10 +17,9 @@ _KEPT = {
     **dict.fromkeys(("BiasAdd", "MatMul", "RealDiv", "Div", "Reshape", "Transpose"), (0,)),
     **dict.fromkeys(("Identity", "Cast", "Relu", "Sigmoid", "Tanh", "Elu", "Squeeze", "ExpandDims"), (0,)),
     **dict.fromkeys(("Add", "AddV2", "Mul", "Sub", "Maximum"), (0, 1)),
-    **dict.fromkeys(("Select", "SelectV2"), (1, 2)),
+    **dict.fromkeys(op_types.CHOICES, (1, 2)),
     "Split": (1,),
 }
-_JOINS = ("Concat", "ConcatV2")
 #: Ops whose results have the rows of their first input.
 _BY_ROW = ("Add", "AddV2", "BiasAdd", "Identity", "MatMul", "Relu", "Sigmoid", "Tanh")
 
@@ -75,7 +74,7 @@ def _words_read(whole: WholeGraph, logits: TensorId) -> Iterator[tuple[str, Tens
             array = graph.inputs(inputs[0].node)[0].node if graph.type(inputs[0].node) == "Enter" else inputs[0].node
             scatters = _users_of_array(graph, array, "TensorArrayScatter")
             further = [(graph.inputs(scatter)[2], time, False) for scatter in scatters]
-        elif kind in _JOINS:
+        elif kind in op_types.JOINS:
             axis = whole.value(inputs[0 if kind == "Concat" else -1].node)
             parts = inputs[1:] if kind == "Concat" else inputs[:-1]
             further = [(part, time, in_loop) for part in parts] if axis in ((-1, 1, 2) if in_loop else (-1, 2)) else []
@@ -135,7 +134,7 @@ def _joined_times(whole: WholeGraph, found: Analysis, logits: TensorId) -> tuple
             (tensor.node for tensor in graph.inputs(name) if tensor.node in whole.data), graph.inputs(name)[0].node
         )
     kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
-    if kind in _JOINS:
+    if kind in op_types.JOINS:
         axis = whole.value(inputs.pop(0 if kind == "Concat" else -1))
     elif kind == "Pack":
         axis = float(graph.nodes[name].attr["axis"].i)

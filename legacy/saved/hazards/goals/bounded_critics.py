@@ -14,7 +14,6 @@ from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _BOUNDED = ("Sigmoid", "Tanh")
-_CLIPS = ("ClipByValue", "Maximum", "Minimum")
 
 
 def bounded_critics(whole: WholeGraph) -> Iterator[Hazard]:
@@ -49,6 +48,6 @@ def _is_wasserstein(whole: WholeGraph, target: str, critic: set[str]) -> bool:
     graph = whole.graph
     clipped = {graph.origin(graph.inputs(op)[1]).node: op for op in whole.writes if graph.type(op) in op_types.SETS}
     return any(is_gradient_op(name) for name in graph.ancestors([target], controls=False)) or any(
-        graph.type(value) in _CLIPS and variables_behind(graph, value) <= critic and whole.writes[op] in critic
+        graph.type(value) in op_types.BOUNDS and variables_behind(graph, value) <= critic and whole.writes[op] in critic
         for value, op in clipped.items()
     )

@@ -16,7 +16,6 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that keep a probability away from 0, or that average.
 _GUARDS = ("Add", "AddV2", "ClipByValue", "Identity", "Maximum")
-_CHOICES = ("GatherNd", "GatherV2", "Gather")
 
 
 def logs_of_mean_probabilities(whole: WholeGraph) -> Iterator[Hazard]:
@@ -62,7 +61,8 @@ def _is_of_labels(whole: WholeGraph, tensor: TensorId) -> bool:
         is_fed = bool(given) and any(op_types.is_source(graph.type(one)) for one in graph.ancestors(given))
         return kinds.count("Softmax") == 1 and is_fed and not _is_one(whole, given[0])
     return (
-        graph.type(name) in _CHOICES and graph.type(source_of_elements(graph, graph.inputs(name)[0]).node) == "Softmax"
+        graph.type(name) in op_types.PICKS
+        and graph.type(source_of_elements(graph, graph.inputs(name)[0]).node) == "Softmax"
     )
 
 

@@ -13,7 +13,6 @@ from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-_DIFFERENCES = ("Sub", "SquaredDifference")
 _SHAPES = ("Shape", "ShapeN", "Size", "Rank")
 
 
@@ -27,7 +26,7 @@ def codes_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
     for choice in whole.minimized_ops("ArgMin", "ArgMax"):
         for code in _codes_of(whole, choice):
             uses = _uses(whole, code)
-            compared = {name for name in uses if graph.type(name) in _DIFFERENCES}
+            compared = {name for name in uses if graph.type(name) in op_types.DIFFERENCES}
             encodings = {side for name in compared for side in _sides(whole, name)} - _elements(whole, code)
             encodings = {one for one in encodings if one in graph.ancestors([choice], controls=False)}
             others = sorted(uses - compared - graph.ancestors([choice], controls=False))

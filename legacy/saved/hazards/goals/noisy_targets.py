@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.folding.decided import COMPARISONS
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import hands_elements_on, source_of_elements
@@ -112,7 +113,7 @@ def _drawn(whole: WholeGraph, name: str) -> str:
         kinds = _DRAWS
         sides = [linear_source(whole, tensor.node)[0] for tensor in graph.inputs(name)]
         sides += [
-            tensor.node for side in sides if graph.type(side) in ("Add", "AddV2") for tensor in graph.inputs(side)
+            tensor.node for side in sides if graph.type(side) in op_types.SUMS_OF_TWO for tensor in graph.inputs(side)
         ]
         sides = [linear_source(whole, side)[0] for side in sides]
         if any(side in whole.data and not whole.is_scalar(side) for side in sides if graph.type(side) not in kinds):

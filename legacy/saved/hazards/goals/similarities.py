@@ -14,8 +14,6 @@ from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-_SUMS = ("Add", "AddV2")
-
 
 def minimized_similarities(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds (2 a b + c) / (a a + b b + c) of two images' means, as a factor of what a loss lowers; one for all."""
@@ -66,7 +64,7 @@ def _terms(whole: WholeGraph, name: str) -> list[str]:
     graph, todo, found = whole.graph, [name], []
     while todo:
         node = todo.pop()
-        if graph.type(node) in _SUMS:
+        if graph.type(node) in op_types.SUMS_OF_TWO:
             todo += [graph.origin(tensor).node for tensor in graph.inputs(node)]
         elif node in whole.data:
             found.append(node)
@@ -75,7 +73,7 @@ def _terms(whole: WholeGraph, name: str) -> list[str]:
 
 def _products(whole: WholeGraph, name: str) -> set[frozenset[TensorId]]:
     """{the pair {a, b}} of a sum 2 a b + c."""
-    terms = _terms(whole, name) if whole.graph.type(name) in _SUMS else []
+    terms = _terms(whole, name) if whole.graph.type(name) in op_types.SUMS_OF_TWO else []
     todo, factors = list(terms) if len(terms) == 1 else [], []
     while todo:
         node = todo.pop()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
@@ -16,8 +17,6 @@ from legacy.saved.hazards.basics.structures import structures
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-#: Ops that do the same to each example, by the weights of a layer.
-_LAYERS = ("Conv2D", "Conv3D", "MatMul", "DepthwiseConv2dNative")
 _PASSES = ("Identity", "Cast", "Reshape", "Transpose")
 _SIZES = ("Shape", "ShapeN", "Size", "Rank")
 
@@ -72,7 +71,7 @@ def _goes_to_layers(whole: WholeGraph, name: str) -> bool:
     while todo:
         name = todo.pop()
         for user in {use.node for use in graph.users(name) if use.node in whole.minimized}:
-            is_layer = graph.type(user) in _LAYERS
+            is_layer = graph.type(user) in op_types.LAYERS
             if is_gradient_op(user) or graph.type(user) in _SIZES:
                 continue
             if not is_layer and graph.type(user) not in _PASSES and linear_part(whole, user) is None:

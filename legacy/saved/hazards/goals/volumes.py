@@ -34,7 +34,7 @@ def volumes_that_shrink(whole: WholeGraph) -> Iterator[Hazard]:
         source, factor, _ = linear_source(whole, graph.inputs(name)[0].node)
         products = [use.node for use in graph.users(name) if _scales_data(whole, use.node, name)]
         for target, own in signs.items():
-            sums = [node for node in own if own[node] and graph.type(node) in ("Sum", "Mean")]
+            sums = [node for node in own if own[node] and graph.type(node) in op_types.REDUCTIONS]
             of_scale = {own[node] for node in sums if _adds_up(whole, node, source)}
             if not products or not factor or of_scale != {1 if factor > 0 else -1}:
                 continue
@@ -84,7 +84,7 @@ def _comes_from(whole: WholeGraph, tensor: TensorId, products: list[str]) -> boo
         if name in products:
             return True
         inputs = {one.node for one in graph.inputs(name)} if graph.type(name) in _WAYS else set()
-        if graph.type(name) in ("Add", "AddV2", "Sub") and any(_is_given(whole, one) for one in inputs):
+        if graph.type(name) in op_types.SUMS_AND_DIFFERENCES and any(_is_given(whole, one) for one in inputs):
             continue
         todo += sorted(inputs - seen)
         seen |= inputs

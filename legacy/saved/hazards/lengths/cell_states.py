@@ -98,6 +98,6 @@ def _is_gated(whole: WholeGraph, name: str, curve: str) -> bool:
 def _adds_gated(whole: WholeGraph, memory: str) -> bool:
     """Whether a node is a sum of products with sigmoids, as the new memory of an LSTM."""
     graph = whole.graph
-    terms = [tensor.node for tensor in graph.inputs(memory)] if graph.type(memory) in ("Add", "AddV2") else []
+    terms = [tensor.node for tensor in graph.inputs(memory)] if graph.type(memory) in op_types.SUMS_OF_TWO else []
     factors = [[tensor.node for tensor in graph.inputs(term)] for term in terms if graph.type(term) == "Mul"]
     return len(factors) == 2 and all(any(graph.type(one) == "Sigmoid" for one in pair) for pair in factors)

@@ -39,7 +39,7 @@ def held_outputs(whole: WholeGraph, name: str) -> list[str]:
             found.append(name)
         elif dropped:
             todo.append(dropped[0])
-        elif graph.type(name) in ("Concat", "ConcatV2"):
+        elif graph.type(name) in op_types.JOINS:
             todo += [tensor.node for tensor in graph.inputs(name) if graph.type(tensor.node) != "Const"]
         elif graph.type(name) in _PASSES:
             todo.append(graph.inputs(name)[0].node)
@@ -83,7 +83,7 @@ def lengths_of_loop(whole: WholeGraph, gathered: str) -> str:
         if not graph.type(write).startswith("TensorArrayWrite"):
             continue
         value = graph.origin(graph.inputs(write)[2]).node
-        if graph.type(value) not in ("Select", "SelectV2"):
+        if graph.type(value) not in op_types.CHOICES:
             continue
         condition = graph.origin(graph.inputs(value)[0]).node
         bounds = graph.inputs(condition) if graph.type(condition) == "GreaterEqual" else []

@@ -57,7 +57,7 @@ def _are_in_place(whole: WholeGraph, words: str, logits: str) -> bool:
 
 def _moves(whole: WholeGraph, name: str) -> bool:
     graph, kind = whole.graph, whole.graph.type(name)
-    if kind not in ("StridedSlice", "Slice"):
+    if kind not in op_types.SLICES:
         return kind in _MOVES
     begin = constant_array(graph, graph.inputs(name)[1].node)
     return not graph.nodes[name].attr["shrink_axis_mask"].i and (begin is None or bool(begin.any()))
@@ -68,7 +68,7 @@ def _part(whole: WholeGraph, tensor: TensorId) -> tuple[Hashable, tuple[int, ...
     graph = whole.graph
     while hands_elements_on(graph, tensor.node) and graph.inputs(tensor.node):
         tensor = graph.inputs(tensor.node)[0]
-    if graph.type(tensor.node) not in ("StridedSlice", "Slice"):
+    if graph.type(tensor.node) not in op_types.SLICES:
         return key_of_elements(graph, tensor), ()
     numbers = constant_array(graph, graph.inputs(tensor.node)[1].node)
     attributes = graph.nodes[tensor.node].attr

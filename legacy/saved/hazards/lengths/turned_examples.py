@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.graph.joins import join_of
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variables_behind
@@ -35,7 +36,7 @@ def examples_turned(whole: WholeGraph) -> Iterator[Hazard]:
 
 def turns_examples(whole: WholeGraph, name: str) -> bool:
     """Returns whether an op reverses a sequence along its examples before a loop takes it."""
-    axes = _axes(whole, name) if whole.graph.type(name) in ("ReverseV2", "Reverse") else []
+    axes = _axes(whole, name) if whole.graph.type(name) in op_types.TURNS else []
     return axes in ([0], [1]) and _dimensions_of_examples(whole, name) == set(axes)
 
 

@@ -15,7 +15,6 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.squares import squared
 from workloads.lifted.tensors.gradient_names import forward_name, gradient_scope, is_gradient_op
 
-_SUMS = ("Add", "AddV2")
 #: Ops of layers that read features.
 _LAYERS = ("Conv1D", "Conv2D", "Conv3D", "DepthwiseConv2dNative", "Conv2DBackpropInput", *op_types.MATRIX_PRODUCTS)
 
@@ -58,7 +57,7 @@ def _is_drawn_once(whole: WholeGraph, factor: str, other: str) -> bool:
 
 def _is_uniform(whole: WholeGraph, name: str) -> bool:
     """Whether a node holds uniform random numbers, perhaps scaled."""
-    while whole.graph.type(name) in (*_SUMS, "Mul", "Identity"):
+    while whole.graph.type(name) in (*op_types.SUMS_OF_TWO, "Mul", "Identity"):
         drawn = [t.node for t in whole.graph.inputs(name) if whole.value(t.node) is None]
         if len(drawn) != 1:
             return _is_scaled_uniform(whole, name)
@@ -70,7 +69,10 @@ def _is_scaled_uniform(whole: WholeGraph, name: str) -> bool:
     """Whether a node is min + (max - min) * uniform, as `tf.random_uniform` computes it."""
     before = whole.graph.ancestors([name], controls=False)
     kinds = {whole.graph.type(node) for node in before}
-    return kinds <= {"Const", "RandomUniform", "Shape", "Sub", "Identity", *_SUMS, "Mul"} and "RandomUniform" in kinds
+    return (
+        kinds <= {"Const", "RandomUniform", "Shape", "Sub", "Identity", *op_types.SUMS_OF_TWO, "Mul"}
+        and "RandomUniform" in kinds
+    )
 
 
 def norms_of_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -80,7 +82,7 @@ def norms_of_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
         if is_gradient_op(name) or name not in graph.nodes:
             continue
         inner = graph.origin(graph.inputs(name)[0])
-        terms = graph.inputs(inner.node) if graph.type(inner.node) in _SUMS else [inner]
+        terms = graph.inputs(inner.node) if graph.type(inner.node) in op_types.SUMS_OF_TWO else [inner]
         totals = [graph.origin(term).node for term in terms if graph.type(graph.origin(term).node) == "Sum"]
         for total in totals:
             squares, axes = graph.origin(graph.inputs(total)[0]), imported.constant(*graph.inputs(total)[1])
@@ -189,7 +191,7 @@ def _is_read_by_layer(whole: WholeGraph, moment: str) -> bool:
 def _leaves_examples(whole: WholeGraph, name: str) -> bool:
     """Whether a node joins features, or reduces along the examples."""
     kind, inputs = whole.graph.type(name), whole.graph.inputs(name)
-    if kind in ("Mean", "Sum"):
+    if kind in op_types.REDUCTIONS:
         axes = constant_array(whole.graph, inputs[1].node)
         return axes is None or 0 in axes.ravel().tolist()
     return kind in op_types.JOINS

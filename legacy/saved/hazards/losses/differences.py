@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.squares import squared
 from legacy.saved.hazards.basics.structures import structures
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-
-#: Ops that subtract their second input from their first.
-_DIFFERENCES = ("Sub", "SquaredDifference")
 
 
 def differences_of_one(whole: WholeGraph) -> Iterator[Hazard]:
@@ -23,7 +21,7 @@ def differences_of_one(whole: WholeGraph) -> Iterator[Hazard]:
     but lets no gradient pass one of both; the derivative of its square is 0.
     """
     graph = whole.graph
-    for name in whole.minimized_ops(*_DIFFERENCES):
+    for name in whole.minimized_ops(*op_types.DIFFERENCES):
         first, second = graph.inputs(name)[:2]
         is_one = graph.origin(first) == graph.origin(second) or _is_squared_twin(whole, name, first, second)
         if (is_one or _are_computed_alike(whole, first, second)) and graph.ancestors([first.node]) & whole.trainable:

@@ -88,7 +88,7 @@ def _way(whole: WholeGraph, found: Analysis, signs: Mapping[str, int], name: str
         before, name = name, users.pop()
         kind, scaled = graph.type(name), constant_factor(whole, name)
         way.nodes.append(name)
-        if kind in ("Sum", "Mean"):
+        if kind in op_types.REDUCTIONS:
             axes = imported.constant(*graph.inputs(name)[1]) if name in found.cut.graph.nodes else None
             if axes is None or graph.nodes[name].attr["keep_dims"].b:
                 return None

@@ -23,7 +23,7 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _LAYERS = ("MatMul", "Conv2D")
 #: Ops whose results are probabilities, and ops that bound them before their logarithm is taken.
-_PROBABILITIES, _BOUNDS = ("Softmax", "Sigmoid"), ("Maximum", "Minimum", "Add", "AddV2", "Identity", "Reshape", "Cast")
+_BOUNDS = ("Maximum", "Minimum", "Add", "AddV2", "Identity", "Reshape", "Cast")
 
 
 def minimized_likelihoods(whole: WholeGraph) -> Iterator[Hazard]:
@@ -149,7 +149,7 @@ def _is_negative_error(whole: WholeGraph, name: str) -> bool:
     if ValueSigns(whole).of(name) >= 0:
         return False
     before = [node for node in graph.ancestors([name], controls=False) if not is_gradient_op(node)]
-    differences = [node for node in before if graph.type(node) in ("Sub", "SquaredDifference")]
+    differences = [node for node in before if graph.type(node) in op_types.DIFFERENCES]
     return any(
         {tensor.node in made_by_weights(whole) for tensor in graph.inputs(node)} == {True, False}
         and all(tensor.node in whole.data for tensor in graph.inputs(node))
@@ -192,7 +192,7 @@ def _signed_inputs(whole: WholeGraph, name: str, labelled: bool) -> Iterator[tup
     elif kind in SUMS:
         for position, tensor in enumerate(inputs):
             yield tensor.node, -1 if kind == "Sub" and position == 1 else 1, False
-    elif kind in ("Mul", *op_types.QUOTIENTS):
+    elif kind in op_types.SCALINGS:
         scaled = constant_factor(whole, name)
         if scaled is not None:
             yield scaled[0], 1 if scaled[1] > 0 else -1, False
@@ -245,4 +245,4 @@ def _is_probability(whole: WholeGraph, name: str) -> bool:
         if len(computed) != 1:
             return False
         name = computed[0]
-    return whole.graph.type(name) in _PROBABILITIES
+    return whole.graph.type(name) in op_types.PROBABILITIES

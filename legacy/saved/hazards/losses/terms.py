@@ -21,8 +21,6 @@ from workloads.support.wording import FEW, counted, listed
 
 #: Ops that hand a scalar on.
 COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims")
-_GATHERS = ("Gather", "GatherNd", "GatherV2")
-_SLICES = ("Slice", "StridedSlice")
 #: Relative difference within which a number is whole.
 TOLERANCE = 1e-5
 
@@ -70,7 +68,7 @@ def sums_beside_means(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
 
 def _is_mean(whole: WholeGraph, name: str) -> bool:
     """Whether a scalar is a mean, or a sum that is divided by a number of the data, as `tf.losses` makes it."""
-    if whole.graph.type(name) in ("Select", "SelectV2"):
+    if whole.graph.type(name) in op_types.CHOICES:
         name = whole.graph.origin(whole.graph.inputs(name)[1]).node
     return whole.graph.type(name) in ("Mean", *op_types.QUOTIENTS)
 
@@ -160,16 +158,16 @@ def _probability(graph: Graph, name: str) -> tuple[str, bool]:
     name = choice.values.node if choice else name
     if graph.type(name) == "Sub" and graph.type(graph.inputs(name)[0].node) == "Const":
         name = _handed_on(graph, graph.inputs(name)[1].node)
-        sums = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) in ("Add", "AddV2") else []
+        sums = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) in op_types.SUMS_OF_TWO else []
         others = [one for one in sums if (scalar_constant(graph.nodes[one]) or 0) <= 0]
         is_guarded = len(sums) == 2 and len(others) == 1
         name = _handed_on(graph, others[0]) if is_guarded else name
-    return (name, is_guarded) if graph.type(name) in ("Softmax", "Sigmoid") else ("", False)
+    return (name, is_guarded) if graph.type(name) in op_types.PROBABILITIES else ("", False)
 
 
 def _handed_on(graph: Graph, name: str) -> str:
     """Returns the node that a node gives numbers of, each as it is."""
-    while graph.type(name) in (*COPIES, "Transpose", *_SLICES, *_GATHERS) and graph.inputs(name):
+    while graph.type(name) in (*COPIES, "Transpose", *op_types.SLICES, *op_types.PICKS) and graph.inputs(name):
         name = graph.inputs(name)[0].node
     return name
 

@@ -104,7 +104,7 @@ def _sides(whole: WholeGraph, name: str) -> set[TensorId]:
         if len(others) != 1:
             return set()
         name = graph.origin(others[0]).node
-    is_difference = graph.type(name) in ("Sub", "SquaredDifference")
+    is_difference = graph.type(name) in op_types.DIFFERENCES
     return {source_of_elements(graph, tensor) for tensor in graph.inputs(name)} if is_difference else set()
 
 
@@ -141,7 +141,7 @@ def _is_lesser_of_both_sides(whole: WholeGraph, name: str, sign: int) -> bool:
     The factors may be vectors, as of several quantiles, and a where may choose by the sign of x.
     """
     graph = whole.graph
-    if graph.type(name) in ("Select", "SelectV2"):
+    if graph.type(name) in op_types.CHOICES:
         condition, *branches = (graph.origin(tensor).node for tensor in graph.inputs(name)[:3])
         lesser = 1 if graph.type(condition) in ("Greater", "GreaterEqual") else -1
         is_answer = lesser > 0 or graph.type(condition) in ("Less", "LessEqual")
@@ -185,7 +185,7 @@ def _is_subtracted_error(whole: WholeGraph, name: str, sign: int) -> bool:
             inner = others[0]
         else:
             break
-    if graph.type(inner) not in ("Mean", "Sum") or sign >= 0:
+    if graph.type(inner) not in op_types.REDUCTIONS or sign >= 0:
         return False
     squares = graph.origin(graph.inputs(inner)[0]).node
     errors = [graph.origin(tensor).node for tensor in graph.inputs(squares)] if _is_square(whole, squares) else []
@@ -213,7 +213,7 @@ def _is_unbounded(whole: WholeGraph, name: str) -> bool:
 def _rest_of_sum(whole: WholeGraph, name: str) -> list[str]:
     """The nodes that a difference x + y - x leaves, such as a policy's noise; empty for any other."""
     first, second = (source_of_elements(whole.graph, tensor) for tensor in whole.graph.inputs(name)[:2])
-    if whole.graph.type(first.node) not in ("Add", "AddV2"):
+    if whole.graph.type(first.node) not in op_types.SUMS_OF_TWO:
         return []
     terms = [source_of_elements(whole.graph, tensor) for tensor in whole.graph.inputs(first.node)]
     return [term.node for term in terms if term != second] if terms.count(second) == 1 else []

@@ -73,7 +73,7 @@ def _terms(graph: Graph, name: str) -> list[tuple[str, int]]:
 def _chosen_at_words(whole: WholeGraph, name: str) -> str:
     """A large negative number that a where gives to the words of a mask, in words; "" if it gives none."""
     inputs = [tensor.node for tensor in whole.graph.inputs(name)]
-    if whole.graph.type(name) not in ("Select", "SelectV2"):
+    if whole.graph.type(name) not in op_types.CHOICES:
         return ""
     words = _words(whole, inputs[0])
     number = _repeated_number(whole, inputs[1] if words > 0 else inputs[2]) if words else None
@@ -83,7 +83,7 @@ def _chosen_at_words(whole: WholeGraph, name: str) -> str:
 def _leaves_later_words(whole: WholeGraph, name: str) -> bool:
     """Whether scores at and below the diagonal are set to a large negative number, or have one added."""
     graph, inputs = whole.graph, [tensor.node for tensor in whole.graph.inputs(name)]
-    if graph.type(name) in ("Select", "SelectV2"):
+    if graph.type(name) in op_types.CHOICES:
         side = _earlier_words(whole, inputs[0])
         number = _repeated_number(whole, inputs[1] if side > 0 else inputs[2]) if side else None
         return number is not None and number <= -LEAST_INFINITE
@@ -238,7 +238,7 @@ def _entering(graph: Graph, tensor: TensorId) -> TensorId:
     while True:
         tensor = source_of_elements(graph, tensor)
         kind = graph.type(tensor.node)
-        if kind not in ("Split", "SplitV", "StridedSlice", "Slice"):
+        if kind not in op_types.PARTS:
             return tensor
         tensor = graph.inputs(tensor.node)[op_types.divided_input(kind)]
 

@@ -100,7 +100,7 @@ def _is_guarded(whole: WholeGraph, name: str, count: str) -> bool:
     mask = graph.before_branches(graph.inputs(count)[0])
     conditions = {branch.predicate.node for branch in predicates_of(graph, name)}
     users = graph.descendants([name], controls=False)
-    conditions |= {graph.inputs(user)[0].node for user in users if graph.type(user) in ("Select", "SelectV2")}
+    conditions |= {graph.inputs(user)[0].node for user in users if graph.type(user) in op_types.CHOICES}
     return any(
         graph.before_branches(tensor) == mask
         for node in graph.ancestors(conditions, controls=False)

@@ -90,7 +90,7 @@ def probabilities_without_softmax(whole: WholeGraph) -> Iterator[Hazard]:
 def _without_epsilon(whole: WholeGraph, name: str) -> str:
     """The node to which a small constant is added, or the node itself."""
     graph = whole.graph
-    inputs = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) in ("Add", "AddV2") else []
+    inputs = [tensor.node for tensor in graph.inputs(name)] if graph.type(name) in op_types.SUMS_OF_TWO else []
     others = [node for node in inputs if whole.value(node) is None]
     is_small = len(others) == 1 and all(abs(whole.value(node) or 0) <= SMALL for node in inputs if node not in others)
     return others[0] if is_small else name

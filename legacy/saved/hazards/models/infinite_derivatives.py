@@ -20,7 +20,6 @@ _COPIES = ("Identity", "Reshape", "ExpandDims", "Transpose", "StridedSlice", "Sq
 _INFINITE = ("Log", "Sqrt", "Rsqrt", "Reciprocal", "Inv")
 _COMPARISONS = ("Greater", "NotEqual")
 _TESTS = ("IsNan", "IsInf", "IsFinite")
-_SLICES = ("StridedSlice", "Slice")
 #: Ops that give each element a share of the gradient that is not infinite.
 _SHARES = (*_COPIES, "Mean", "Sum")
 
@@ -53,7 +52,7 @@ def _is_of_pairs(whole: WholeGraph, name: str) -> bool:
     squares = graph.origin(graph.inputs(name)[0]).node if graph.type(name) == "Sum" else ""
     root = squared(whole, squares) if squares else None
     difference = squares if root is None else graph.origin(root).node
-    if not difference or graph.type(difference) not in ("Sub", "SquaredDifference"):
+    if not difference or graph.type(difference) not in op_types.DIFFERENCES:
         return False
     both = [graph.ancestors([tensor.node], controls=False) for tensor in graph.inputs(difference)[:2]]
     weights, data = [before & whole.trainable for before in both], [before & whole.data for before in both]
@@ -148,7 +147,7 @@ def _may_be_of_none(whole: WholeGraph, tensor: TensorId) -> bool:
     graph, values = whole.graph, _values(whole.graph, tensor)
     means = [values] if isinstance(values, TensorId) else values
     before = graph.ancestors([mean.node for mean in means], controls=False) & whole.data
-    parts = [name for name in before if graph.type(name) in _SLICES]
+    parts = [name for name in before if graph.type(name) in op_types.SLICES]
     sliced = {graph.type(graph.origin(graph.inputs(name)[0]).node) for name in parts}
     is_part = any(map(op_types.is_source, sliced)) or any(graph.type(name) == "Where" for name in before)
     return is_part and all(graph.type(mean.node) == "Mean" for mean in means)

@@ -139,7 +139,7 @@ def _squared_layer(whole: WholeGraph, total: TensorId, varies: bool = False) -> 
     graph, kind = whole.graph, whole.graph.type(total.node)
     if kind == "Sub":  # the mean of squares less the square of the mean
         return _squared_layer(whole, _behind_copies(graph, graph.inputs(total.node)[0]), varies=True)
-    if kind not in ("Mean", "Sum"):
+    if kind not in op_types.REDUCTIONS:
         return set()
     inner = graph.origin(graph.inputs(total.node)[0]).node
     if graph.type(inner) == "SquaredDifference":
@@ -208,7 +208,7 @@ def _scale_of_outputs(whole: WholeGraph, norm: str, outputs: int) -> str:
 def _factors(graph: Graph, name: str) -> list[str]:
     """The nodes that a product or a quotient is made of, those of inner products included."""
     kind = graph.type(name)
-    if kind not in ("Mul", *op_types.QUOTIENTS):
+    if kind not in op_types.SCALINGS:
         return [name]
     inputs = [_behind_copies(graph, tensor).node for tensor in graph.inputs(name)]
     return [factor for node in inputs for factor in _factors(graph, node)]

@@ -19,7 +19,6 @@ _LOSSES = (
     *("SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits", "Square", "SquaredDifference", "Abs"),
     *("Sub", "Sum", "Neg", "Reshape", "Log"),
 )
-_TURNS = ("ReverseV2", "Reverse")
 #: Ops of a layer on the rows of its inputs.
 _ROWS = ("BiasAdd", "Add", "AddV2", "MatMul", "Mul", "Concat", "ConcatV2", "Reshape", "Identity", "Tanh", "Relu")
 #: Ops by which a turned sequence enters a loop, or is dealt to the steps of an unrolled one.
@@ -133,7 +132,7 @@ def _stacks_steps(whole: WholeGraph, name: str) -> bool:
 def _is_turned_for_a_loop(whole: WholeGraph, name: str, before: set[str]) -> bool:
     """Whether a node reverses data that an RNN takes on the way to a loss."""
     graph = whole.graph
-    if graph.type(name) not in _TURNS or name not in whole.data or is_gradient_op(name):
+    if graph.type(name) not in op_types.TURNS or name not in whole.data or is_gradient_op(name):
         return False
     todo, seen = [name], {name}
     while todo:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.graph.joins import join_of
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.dropout import dropped_from
@@ -119,7 +120,7 @@ def _has_one_number_by_position(whole: WholeGraph, name: str) -> bool:
     while todo:
         name = todo.pop()
         inputs = [tensor.node for tensor in graph.inputs(name)]
-        if graph.type(name) in ("BatchMatMul", "BatchMatMulV2", "MatMul"):
+        if graph.type(name) in op_types.MATRIX_PRODUCTS:
             weights = [graph.nodes[one].attr["shape"].shape.dim for one in variables_behind(graph, inputs[1])]
             return len(weights) == 1 and bool(weights[0]) and weights[0][-1].size == 1
         if graph.type(name) in _BY_POSITION and graph.type(name) not in _ALONG_LAST:
@@ -157,5 +158,5 @@ def _outputs_of_loops(graph: Graph, tensor: TensorId) -> Iterator[tuple[TensorId
             todo.append((inputs[0], is_turned))
         elif kind in _REVERSES:
             todo.append((inputs[0], not is_turned))
-        elif kind in ("Concat", "ConcatV2"):
+        elif kind in op_types.JOINS:
             todo += [(before, is_turned) for before in inputs if graph.type(before.node) != "Const"]

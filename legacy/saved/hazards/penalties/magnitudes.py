@@ -40,7 +40,7 @@ def sums_of_weights(whole: WholeGraph) -> Iterator[Hazard]:
 def _added_up(whole: WholeGraph, name: str) -> str:
     """The trained matrix whose numbers a node adds up; "" of any other node."""
     graph = whole.graph
-    if graph.type(name) not in ("Sum", "Mean"):
+    if graph.type(name) not in op_types.REDUCTIONS:
         return ""
     variable = variable_read(graph, graph.inputs(name)[0].node)
     if variable not in whole.trainable or _is_logarithm(whole, variable) or _is_kept_positive(whole, variable):

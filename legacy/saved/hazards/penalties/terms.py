@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.linear_weights import COPIES, constant_factor
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs, is_gradient_op
@@ -94,4 +95,4 @@ def users_of(whole: WholeGraph, name: str) -> set[str]:
 
 def has_root(whole: WholeGraph, name: str) -> bool:
     """Returns whether a root is taken of a value, which makes it a norm to be displayed."""
-    return any(whole.graph.type(user) in ("Sqrt", "Rsqrt") for user in users_of(whole, name))
+    return any(whole.graph.type(user) in op_types.ROOTS for user in users_of(whole, name))

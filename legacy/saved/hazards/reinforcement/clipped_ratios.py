@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from workloads.lifted.tensors.gradient_names import is_gradient_op
-
-_BOUNDS = ("Minimum", "Maximum", "ClipByValue")
 
 
 def optimistic_surrogates(whole: WholeGraph) -> Iterator[Hazard]:
@@ -64,7 +63,7 @@ def bound_at_one(whole: WholeGraph, name: str) -> float | None:
     """
     value, kind = whole.value(name), whole.graph.type(name)
     inputs = [tensor.node for tensor in whole.graph.inputs(name)]
-    if value is not None or kind not in ("Sub", "Add", "AddV2"):
+    if value is not None or kind not in op_types.SUMS_AND_DIFFERENCES:
         return value
     one, other = inputs if whole.value(inputs[0]) == 1 or kind == "Sub" else inputs[::-1]
     is_setting = other not in whole.data and not whole.graph.ancestors([other], controls=False) & whole.trainable
@@ -75,7 +74,7 @@ def bound_at_one(whole: WholeGraph, name: str) -> float | None:
 
 def _unclipped(whole: WholeGraph, name: str) -> str:
     graph, is_clipped = whole.graph, False
-    while graph.type(name) in _BOUNDS:
+    while graph.type(name) in op_types.BOUNDS:
         others = [tensor for tensor in graph.inputs(name)[:2] if bound_at_one(whole, tensor.node) is None]
         if len(others) != 1:
             return ""

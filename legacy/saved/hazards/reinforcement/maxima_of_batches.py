@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.reinforcement.returns import DIFFERENCES, has_variables, terms_of_return
+from legacy.saved.hazards.reinforcement.returns import has_variables, terms_of_return
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -20,7 +21,7 @@ def maxima_of_batches(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """
     graph, imported = whole.graph, found.context.imported
     known = found.cut.graph.nodes
-    for name in [name for name in whole.minimized_ops(*DIFFERENCES) if not is_gradient_op(name)]:
+    for name in [name for name in whole.minimized_ops(*op_types.DIFFERENCES) if not is_gradient_op(name)]:
         for side in graph.inputs(name)[:2]:
             terms = terms_of_return(whole, side.node)
             reward = imported.shape(terms.reward) if terms is not None and terms.reward in known else None

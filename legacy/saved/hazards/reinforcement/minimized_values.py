@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
-from legacy.saved.hazards.reinforcement.returns import COPIES, DIFFERENCES, terms_of_return
+from legacy.saved.hazards.reinforcement.returns import COPIES, terms_of_return
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 
@@ -58,7 +59,7 @@ def _heads_of_values(whole: WholeGraph, target: str) -> set[str]:
     """The weights of the last layers whose results a loss compares with a reward plus a discounted value."""
     graph, found = whole.graph, set()
     for name in graph.ancestors([target], controls=False):
-        if graph.type(name) not in DIFFERENCES or is_gradient_op(name):
+        if graph.type(name) not in op_types.DIFFERENCES or is_gradient_op(name):
             continue
         compared = [tensor.node for tensor in graph.inputs(name)[:2]]
         for value, other in zip(compared, reversed(compared)):

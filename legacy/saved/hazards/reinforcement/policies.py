@@ -16,7 +16,7 @@ from legacy.saved.hazards.reinforcement.entropies import COPIES, past, sign_of_e
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _LIKELIHOODS = ("LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits")
-_SQUARES, _GATHERS = ("Square", "SquaredDifference", "Pow"), ("Gather", "GatherV2", "GatherNd")
+_SQUARES = ("Square", "SquaredDifference", "Pow")
 #: Ops that end a value head.
 _VALUES = ("Add", "AddV2", "BiasAdd", "MatMul")
 
@@ -227,11 +227,11 @@ def sign_of_likelihood(whole: WholeGraph, name: str) -> int:
 def _is_logarithm(whole: WholeGraph, name: str) -> bool:
     """Whether a node holds logarithms, perhaps times the codes of the chosen actions or those gathered at them."""
     kind = whole.graph.type(name)
-    if kind in ("Mul", *_GATHERS):
+    if kind in ("Mul", *op_types.PICKS):
         inputs = [past(whole, tensor.node) for tensor in whole.graph.inputs(name)]
         trained = [before for before in inputs if _weights(whole, before)]
         return len(trained) == 1 and _is_logarithm(whole, trained[0])
-    return kind in ("Log", "LogSoftmax")
+    return kind in op_types.LOGARITHMS
 
 
 def _value_of_advantage(whole: WholeGraph, name: str, is_stopped: bool = False) -> str:
@@ -263,7 +263,7 @@ def _is_clipped_at_one(whole: WholeGraph, name: str) -> bool:
     graph, bounds, todo = whole.graph, set(), [name]
     while todo:
         for user in [use.node for use in graph.users(todo.pop())]:
-            is_bound = graph.type(user) in ("Minimum", "Maximum", "ClipByValue")
+            is_bound = graph.type(user) in op_types.BOUNDS
             numbers = [bound_at_one(whole, tensor.node) for tensor in graph.inputs(user)] if is_bound else []
             if any(n is not None for n in numbers):
                 bounds |= {number for number in numbers if number is not None}

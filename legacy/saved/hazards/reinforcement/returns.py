@@ -10,7 +10,6 @@ from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.reinforcement.targets import LEAST_DISCOUNT
 
 #: Ops that compare a value with a return, and ops that hand values on.
-DIFFERENCES = ("Sub", "SquaredDifference")
 COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims", "StopGradient")
 
 

@@ -14,8 +14,6 @@ from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
 
-#: Ops that compare a value with its target.
-_DIFFERENCES = ("Sub", "SquaredDifference")
 #: Ops that hand a value on, in another shape or as a part.
 _COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims", "StridedSlice")
 #: Discounts are less than one, and not much less.
@@ -29,7 +27,7 @@ def differentiated_targets(whole: WholeGraph) -> Iterator[Hazard]:
     """
     graph = whole.graph
     passed: set[str] | None = None
-    for name in whole.minimized_ops(*_DIFFERENCES):
+    for name in whole.minimized_ops(*op_types.DIFFERENCES):
         compared = [tensor.node for tensor in graph.inputs(name)[:2]]
         for side, value in zip(compared, reversed(compared)):
             target = _discounted_value(whole, side, _head(whole, value))

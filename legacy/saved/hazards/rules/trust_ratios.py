@@ -83,7 +83,7 @@ def _multiplies_update(whole: WholeGraph, ratio: str, weight: str) -> bool:
         if any(applied_gradient(whole, rule) == name for rule in rules):
             return True
         for user in {use.node for use in graph.users(name) if graph.type(use.node) in _WAYS} - seen:
-            is_condition = graph.type(user) in ("Select", "SelectV2") and graph.inputs(user)[0].node == name
+            is_condition = graph.type(user) in op_types.CHOICES and graph.inputs(user)[0].node == name
             if not is_condition:
                 seen.add(user)
                 todo.append(user)

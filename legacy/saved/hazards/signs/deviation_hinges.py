@@ -57,7 +57,7 @@ def _bounded(whole: WholeGraph, name: str) -> str:
         if graph.type(name) in (*op_types.ADDITIONS, *op_types.QUOTIENTS) and len(others) != 1:
             return ""
         name = others[0]
-    axes = constant_array(graph, graph.inputs(name)[1].node) if graph.type(name) in ("Mean", "Sum") else None
+    axes = constant_array(graph, graph.inputs(name)[1].node) if graph.type(name) in op_types.REDUCTIONS else None
     if axes is None or axes.ravel().tolist() != [0]:
         return ""
     return _centered(whole, graph.origin(graph.inputs(name)[0]).node)
@@ -67,7 +67,7 @@ def _centered(whole: WholeGraph, square: str) -> str:
     """The node x of (x - mean(x))^2; "" of any other node."""
     graph, base = whole.graph, squared(whole, square)
     difference = base.node if base is not None else square if graph.type(square) == "SquaredDifference" else ""
-    if not difference or graph.type(difference) not in ("Sub", "SquaredDifference"):
+    if not difference or graph.type(difference) not in op_types.DIFFERENCES:
         return ""
     value, mean = (graph.origin(tensor) for tensor in graph.inputs(difference))
     while graph.type(mean.node) in _COPIES:
@@ -89,7 +89,7 @@ def _equal_views(whole: WholeGraph, added: Collection[str], results: str) -> str
         base = squared(whole, name)
         difference = base.node if base is not None else name if graph.type(name) == "SquaredDifference" else ""
         inputs = [graph.origin(tensor) for tensor in graph.inputs(difference)[:2]] if difference else []
-        is_difference = len(inputs) == 2 and graph.type(difference) in ("Sub", "SquaredDifference")
+        is_difference = len(inputs) == 2 and graph.type(difference) in op_types.DIFFERENCES
         both = is_difference and all(gradient_flow(whole).passes_input(difference, place) for place in (0, 1))
         if both and TensorId(results, 0) in inputs and all(one.node in made_by_weights(whole) for one in inputs):
             return name

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_weights
@@ -38,10 +39,10 @@ def _is_squared_distance(whole: WholeGraph, name: str) -> bool:
     graph = whole.graph
     if graph.type(name) == "Sqrt":
         name = graph.origin(graph.inputs(name)[0]).node
-    inner = graph.origin(graph.inputs(name)[0]).node if graph.type(name) in ("Sum", "Mean") else ""
+    inner = graph.origin(graph.inputs(name)[0]).node if graph.type(name) in op_types.REDUCTIONS else ""
     square = squared(whole, inner) if inner else None
     difference = inner if square is None else graph.origin(square).node
-    if not inner or graph.type(difference) not in ("Sub", "SquaredDifference"):
+    if not inner or graph.type(difference) not in op_types.DIFFERENCES:
         return False
     sides = [tensor.node for tensor in graph.inputs(difference)]
     return all(side in made_by_weights(whole) for side in sides) and name in whole.data

@@ -83,7 +83,7 @@ def squared_distance(whole: WholeGraph, name: str) -> tuple[str, float | None] |
     inputs = [tensor.node for tensor in whole.graph.inputs(difference)]
     if whole.graph.type(difference) in _SUMS and filled(whole, inputs[1]) is not None:
         return inputs[0], -(filled(whole, inputs[1]) or 0.0)
-    if whole.graph.type(difference) not in ("Sub", "SquaredDifference"):
+    if whole.graph.type(difference) not in op_types.DIFFERENCES:
         return difference, 0.0
     return inputs[0], filled(whole, inputs[1])
 

@@ -6,6 +6,7 @@ import collections
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies, filled
 from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
@@ -122,7 +123,7 @@ def _cuts_columns(graph: Graph, name: str) -> bool:
     numbers = None if place is None else constant_array(graph, inputs[place].node)
     if numbers is None or not numbers.size:
         return False
-    if kind in ("Split", "SplitV"):
+    if kind in op_types.SPLITS:
         return bool(numbers.ravel()[0] != 0)
     if kind == "Slice":
         return bool(numbers.size > 1 and numbers[-1] != -1)

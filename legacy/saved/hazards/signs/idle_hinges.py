@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
@@ -22,7 +23,7 @@ def hinges_without_effect(whole: WholeGraph) -> Iterator[Hazard]:
         inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
         numbers = [whole.value(node) for node in inputs]
         total = next((node for node, number in zip(inputs, numbers) if number is None), "")
-        if (graph.type(name) == "Maximum" and 0 not in numbers) or graph.type(total) not in ("Add", "AddV2"):
+        if (graph.type(name) == "Maximum" and 0 not in numbers) or graph.type(total) not in op_types.SUMS_OF_TWO:
             continue
         terms = [graph.origin(tensor).node for tensor in graph.inputs(total)]
         margin = max((whole.value(term) or 0.0 for term in terms), default=0.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -54,7 +55,7 @@ def _of_all_pairs(whole: WholeGraph, tensor: TensorId) -> TensorId | None:
         return None
     square = squared(whole, inner)
     difference = inner if square is None else square.node
-    if graph.type(difference) not in ("Sub", "SquaredDifference"):
+    if graph.type(difference) not in op_types.DIFFERENCES:
         return None
     sides = [graph.origin(one) for one in graph.inputs(difference)[:2]]
     sources = {source_of_elements(graph, one) for one in sides}

@@ -111,7 +111,7 @@ class Pushes:
         elif kind in op_types.JOINS:
             for tensor in joined_parts(self._whole.graph, name):
                 self._add_magnitude(tensor, sign)
-        elif kind in ("Mul", *op_types.QUOTIENTS):
+        elif kind in op_types.SCALINGS:
             self._add_magnitude(inputs[0], sign)
             self._add_magnitude(inputs[1], sign if kind == "Mul" else -sign)
         else:

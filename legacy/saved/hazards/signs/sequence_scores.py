@@ -46,7 +46,7 @@ def minimized_chains(whole: WholeGraph) -> Iterator[Hazard]:
 def _sum_of_loop(whole: WholeGraph, name: str) -> str:
     """The node h of a log(sum(exp(h))), perhaps 0 for empty sequences, of what a loop computes; "" of any other."""
     graph = whole.graph
-    if graph.type(name) in ("Select", "SelectV2"):
+    if graph.type(name) in op_types.CHOICES:
         others = [tensor.node for tensor in graph.inputs(name)[1:] if tensor.node in made_by_weights(whole)]
         if len(others) != 1:
             return ""

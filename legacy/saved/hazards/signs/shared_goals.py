@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Dict, Tuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies, filled
 from legacy.saved.hazards.basics.directions import minimized_targets, trained_by
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -116,5 +117,5 @@ def _weight_or_offset(whole: WholeGraph, name: str) -> str:
         return inputs[1]
     if kind in _OFFSETS:
         return inputs[_OFFSETS[kind]]
-    shifts = [node for node in inputs if graph.type(node) == "Sub"] if kind in ("Add", "AddV2") else []
+    shifts = [node for node in inputs if graph.type(node) == "Sub"] if kind in op_types.SUMS_OF_TWO else []
     return graph.inputs(shifts[0])[0].node if len(shifts) == 1 else ""  # offset - mean * scale

@@ -54,7 +54,7 @@ class ValueSigns:
             return signs.pop() if len(signs) == 1 else 0
         if kind == "Neg":
             return -self.of(inputs[0], depth - 1)
-        if kind in ("Mul", *op_types.QUOTIENTS):
+        if kind in op_types.SCALINGS:
             if graph.origin(graph.inputs(name)[0]) == graph.origin(graph.inputs(name)[1]):
                 return 1
             return self.of(inputs[0], depth - 1) * self.of(inputs[1], depth - 1)
@@ -91,11 +91,11 @@ class ValueSigns:
 def is_probability(whole: WholeGraph, name: str) -> bool:
     """Returns whether a node holds numbers from 0 to 1, perhaps 1 less such, or a choice of two."""
     graph, inputs = whole.graph, [tensor.node for tensor in whole.graph.inputs(name)]
-    if graph.type(name) in ("Select", "SelectV2"):
+    if graph.type(name) in op_types.CHOICES:
         return all(is_probability(whole, before) for before in inputs[1:])
     if graph.type(name) == "Sub" and whole.value(inputs[0]) == 1:
         return is_probability(whole, inputs[1])
-    if graph.type(name) in ("Maximum", "Minimum", "ClipByValue"):
+    if graph.type(name) in op_types.BOUNDS:
         numbers = [whole.value(before) for before in inputs]
         others = [before for before, number in zip(inputs, numbers) if number is None]
         are_bounds = all(number is None or 0 <= number <= 1 for number in numbers)
@@ -130,6 +130,6 @@ def _is_copy(whole: WholeGraph, name: str) -> bool:
 def _is_fed(whole: WholeGraph, name: str) -> bool:
     """Whether a node hands on what data bring."""
     graph = whole.graph
-    while graph.type(name) in ("Split", "SplitV", "StridedSlice", "Slice") or _is_copy(whole, name):
+    while graph.type(name) in op_types.PARTS or _is_copy(whole, name):
         name = graph.inputs(name)[op_types.divided_input(graph.type(name))].node
     return op_types.is_source(graph.type(name))

@@ -99,7 +99,9 @@ def _errors(whole: WholeGraph) -> set[str]:
             found.add(name)
             inputs = [tensor.node for tensor in graph.inputs(name)]
             todo += (
-                inputs[:1] if graph.type(name) in ("Mean", "Sum") else [one for one, _ in linear_inputs(whole, name)]
+                inputs[:1]
+                if graph.type(name) in op_types.REDUCTIONS
+                else [one for one, _ in linear_inputs(whole, name)]
             )
     return {name for name in found if name in whole.data}
 
@@ -127,7 +129,7 @@ def _is_accuracy(whole: WholeGraph, name: str) -> bool:
 def _is_share_of_zeros(whole: WholeGraph, name: str) -> bool:
     """Whether a summary shows which share of a layer's results are zeros, as `tf.nn.zero_fraction` tells."""
     graph = whole.graph
-    compared = [one for one in _behind_losses(whole, name) if graph.type(one) in ("Equal", "NotEqual")]
+    compared = [one for one in _behind_losses(whole, name) if graph.type(one) in op_types.EQUALITIES]
     return any(0 in (whole.value(tensor.node) for tensor in graph.inputs(one)) for one in compared)
 
 

@@ -19,8 +19,6 @@ from workloads.support.wording import FEW, counted, listed, plural
 LEAST_LEFT_OUT = 2
 #: Ops whose result is zero where one input is, and with it the gradient of the other.
 PRODUCTS = ("MatMul", "BatchMatMul", "BatchMatMulV2", "Mul", "Conv2D", "Conv3D", "DepthwiseConv2dNative")
-#: Ops of layers, which take their weights second.
-_LAYERS = ("MatMul", "Conv2D", "Conv3D", "DepthwiseConv2dNative")
 #: Ops whose result is zero where their first input is.
 KEEP_ZEROS = ("Identity", "Reshape", "Transpose", "ExpandDims", "Squeeze", "Cast", "Neg", "Relu", "StopGradient")
 
@@ -68,7 +66,7 @@ def gradients_of_the_first_alone(whole: WholeGraph) -> Iterator[Hazard]:
     forward = whole.graph.ancestors(whole.targets, controls=False)
     named = [name for name in every if name in forward]
     is_layer = any(
-        name in whole.data and named[:1] == _weight_of(whole, name) for name in whole.minimized_ops(*_LAYERS)
+        name in whole.data and named[:1] == _weight_of(whole, name) for name in whole.minimized_ops(*op_types.LAYERS)
     )
     if len(named) <= LEAST_LEFT_OUT or named[0] not in changed or not is_layer:
         return
@@ -143,7 +141,7 @@ def untrained_layers(whole: WholeGraph) -> Iterator[Hazard]:
     forward = whole.minimized
     changed = set(whole.writes.values()) | whole.trainable
     lost = []
-    for name in [name for name in graph.nodes if name in forward and graph.type(name) in _LAYERS]:
+    for name in [name for name in graph.nodes if name in forward and graph.type(name) in op_types.LAYERS]:
         weight = variable_read(graph, graph.inputs(name)[1].node)
         if not weight or weight in changed or is_gradient_op(name) or not _is_drawn(whole, weight):
             continue
@@ -166,7 +164,7 @@ def untrained_layers(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _weight_of(whole: WholeGraph, name: str) -> list[str]:
     """The variable that a layer's product takes, in a list; empty for any other node."""
-    is_layer = whole.graph.type(name) in _LAYERS and not is_gradient_op(name)
+    is_layer = whole.graph.type(name) in op_types.LAYERS and not is_gradient_op(name)
     return [variable_read(whole.graph, whole.graph.inputs(name)[1].node)] if is_layer else []
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.runs.accumulation import ADDITIONS, accumulators, sums_of_gradients
@@ -169,7 +170,7 @@ def _adds(whole: WholeGraph, writes: list[str], variable: str) -> bool:
 def _is_part(whole: WholeGraph, write: str) -> bool:
     """Whether an assignment takes a gradient over a whole number of runs: the towers' mean, or another number's."""
     graph, value = whole.graph, whole.graph.inputs(write)[1].node
-    found = constant_factor(whole, value) if graph.type(value) in ("RealDiv", "Div") else None
+    found = constant_factor(whole, value) if graph.type(value) in op_types.DIVISIONS else None
     number = 1 / found[1] if found is not None else 0.0
     is_averaged = found is not None and graph.type(found[0]) in ("Mean", "RealDiv", "Div")
     return number > 1 and number.is_integer() and (is_averaged or number != whole.count)
@@ -179,7 +180,7 @@ def _is_divided(whole: WholeGraph, variable: str) -> bool:
     """Whether what follows from a variable is divided by a constant, or multiplied by one below 1."""
     for name in whole.graph.descendants([variable], controls=False) & whole.reach:
         numbers = [whole.value(tensor.node) for tensor in whole.graph.inputs(name)[:2]]
-        if whole.graph.type(name) in ("RealDiv", "Div") and (numbers[1:] or [None])[0] not in (None, 1):
+        if whole.graph.type(name) in op_types.DIVISIONS and (numbers[1:] or [None])[0] not in (None, 1):
             return True
         if whole.graph.type(name) == "Mul" and any(number is not None and 0 < number < 1 for number in numbers):
             return True

@@ -121,7 +121,7 @@ def rate_by_hand(whole: WholeGraph, apply: str) -> str:
 def _subtracted(whole: WholeGraph, apply: str) -> list[str]:
     """The node that an update by hand subtracts from its variable, as AssignSub or as Assign of a difference; or []."""
     graph, kind = whole.graph, whole.graph.type(apply)
-    if kind in ("AssignSub", "AssignSubVariableOp"):
+    if kind in op_types.SUBTRACTS:
         return [graph.inputs(apply)[1].node]
     value = graph.inputs(apply)[1].node if kind in op_types.SETS else ""
     if not value or graph.type(value) != "Sub":

@@ -9,9 +9,8 @@ from legacy.saved.hazards.basics.linear_weights import COPIES, SUMS
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
-_PRODUCTS = ("Mul", *op_types.QUOTIENTS)
 #: Ops that a ratio of norms, to which small numbers are added, is made of.
-_OF_RATIOS = (*_PRODUCTS, *COPIES, "Squeeze", "Add", "AddV2", "Maximum")
+_OF_RATIOS = (*op_types.SCALINGS, *COPIES, "Squeeze", "Add", "AddV2", "Maximum")
 _ASSIGNS = (*op_types.SETS, "AssignSub", "AssignSubVariableOp")
 
 
@@ -42,7 +41,7 @@ def _multiple_of(whole: WholeGraph, change: str, variable: str | None) -> str:
         if is_gradient_op(name):
             continue
         kind = whole.graph.type(name)
-        product = name if kind in _PRODUCTS else product if kind in (*COPIES, *op_types.SETS) else ""
+        product = name if kind in op_types.SCALINGS else product if kind in (*COPIES, *op_types.SETS) else ""
         new = {(before, product) for before in _terms(whole, name)} - seen
         seen |= new
         todo += sorted(new)
@@ -60,7 +59,7 @@ def _terms(whole: WholeGraph, name: str) -> list[str]:
         return inputs
     if kind == "Mean":
         return inputs[:1]
-    if kind not in _PRODUCTS or len(inputs) != 2:
+    if kind not in op_types.SCALINGS or len(inputs) != 2:
         return []
     factors = [before for before in inputs if not _is_number(whole, before)]
     return factors if len(factors) == 1 and (kind == "Mul" or factors == inputs[:1]) else []
@@ -89,7 +88,7 @@ def _is_ratio_of_norms(whole: WholeGraph, name: str) -> bool:
             norms += graph.type(inner) == "Sum"
             if graph.type(inner) != "Sum":
                 return False
-        elif kind in ("Select", "SelectV2"):
+        elif kind in op_types.CHOICES:
             todo += inputs[1:]
         elif kind in _OF_RATIOS and inputs:
             is_quotient |= kind in op_types.QUOTIENTS

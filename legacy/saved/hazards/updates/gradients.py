@@ -211,8 +211,8 @@ def _behind_factors(whole: WholeGraph, gradient: str) -> Iterator[str]:
         if name not in seen and not is_gradient_op(name):
             seen.add(name)
             yield name
-            todo += inputs if kind in ("Mul", *op_types.QUOTIENTS) else inputs[:1] if kind in COPIES else []
-            todo += inputs[1:] if kind in ("Select", "SelectV2") else []
+            todo += inputs if kind in op_types.SCALINGS else inputs[:1] if kind in COPIES else []
+            todo += inputs[1:] if kind in op_types.CHOICES else []
 
 
 def _weights_by_tower(whole: WholeGraph, gradient: str) -> Mapping[int, float]:

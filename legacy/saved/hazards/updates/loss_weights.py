@@ -109,7 +109,7 @@ def _reads(whole: WholeGraph, variable: str) -> list[TensorId]:
 def _vanishing(whole: WholeGraph, name: str) -> tuple[str, str] | None:
     """(the trained variable, the term that it weighs) of a product with exp(-s) or a quotient by s^2; else None."""
     graph, inputs = whole.graph, [tensor.node for tensor in whole.graph.inputs(name)]
-    if len(inputs) != 2 or graph.type(name) not in ("Mul", *op_types.QUOTIENTS):
+    if len(inputs) != 2 or graph.type(name) not in op_types.SCALINGS:
         return None
     for factor, term in zip(inputs, reversed(inputs)) if graph.type(name) == "Mul" else [(inputs[1], inputs[0])]:
         variables = _before(whole, factor) & whole.trainable
@@ -147,7 +147,7 @@ def _is_not_negative(whole: WholeGraph, term: str) -> bool:
     entropies = {entropy.op for entropy in cross_entropies(whole) if not entropy.is_product}
     return all(
         (signs[name] > 0 and (whole.graph.type(name) in _NOT_NEGATIVE or name in entropies))
-        or (signs[name] < 0 and whole.graph.type(name) in ("Log", "LogSoftmax"))
+        or (signs[name] < 0 and whole.graph.type(name) in op_types.LOGARITHMS)
         for name in leaves
     )
 

@@ -142,7 +142,7 @@ def _first_count(whole: WholeGraph, name: str, variable: str) -> float | None:
     if graph.type(power) != "Pow":
         return None if first is None else float(first != 1)  # b^0, or else b^1
     exponent = graph.inputs(power)[1].node
-    while graph.type(exponent) in ("Cast", "Identity"):
+    while graph.type(exponent) in op_types.COPIES:
         exponent = graph.inputs(exponent)[0].node
     terms = graph.inputs(exponent) if graph.type(exponent) in op_types.ADDITIONS else []
     added = [whole.value(term.node) for term in terms]

@@ -26,7 +26,7 @@ def parts_of_normalizations(whole: WholeGraph) -> list[str]:
             found += [one for one, kind, rows in zip(inputs, kinds, of_rows) if kind != "Rsqrt" and not rows]
             products = of_scale | {user for node in of_scale for user, _, _ in graph.users(node)}
             found += [graph.inputs(node)[0].node for node in products if graph.type(node) == "Sub"]
-        if graph.type(name) in ("Mul", *op_types.QUOTIENTS) and _is_standardized(whole, name):
+        if graph.type(name) in op_types.SCALINGS and _is_standardized(whole, name):
             found += _scale_and_offset(whole, name)
     found = [graph.origin(TensorId(name, 0)).node for name in found]
     # Conditional normalization looks a row up for each example.
@@ -43,7 +43,7 @@ def _is_standardized(whole: WholeGraph, name: str) -> bool:
     if graph.type(difference) != "Sub" and graph.type(name) == "Mul":
         difference, roots = roots[0], [difference]
     root = roots[0]
-    if graph.type(name) != "Mul" and graph.type(root) in ("Add", "AddV2"):
+    if graph.type(name) != "Mul" and graph.type(root) in op_types.SUMS_OF_TWO:
         roots = [node for node in (tensor.node for tensor in graph.inputs(root)) if whole.value(node) is None]
         root = roots[0] if len(roots) == 1 else root
     kinds = ("Rsqrt",) if graph.type(name) == "Mul" else ("Sqrt",)

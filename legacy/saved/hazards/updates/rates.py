@@ -49,7 +49,7 @@ def _rate(whole: WholeGraph, apply: str) -> str:
 
 
 def _origin(whole: WholeGraph, name: str) -> str:
-    while whole.graph.type(name) in ("Identity", "Cast") and whole.graph.inputs(name):
+    while whole.graph.type(name) in op_types.COPIES and whole.graph.inputs(name):
         name = whole.graph.inputs(name)[0].node
     return name
 

@@ -131,7 +131,7 @@ def _advances(whole: WholeGraph, op: str, variable: str) -> bool:
     if graph.type(op) in op_types.ADDS or graph.type(op) not in op_types.SETS:
         return graph.type(op) in op_types.ADDS
     value = graph.inputs(op)[1].node
-    terms = [tensor.node for tensor in graph.inputs(value)] if graph.type(value) in ("Add", "AddV2") else []
+    terms = [tensor.node for tensor in graph.inputs(value)] if graph.type(value) in op_types.SUMS_OF_TWO else []
     numbers = [whole.value(term) for term in terms if variable_read(graph, term) != variable]
     return len(terms) == 2 and len(numbers) == 1 and (numbers[0] or 0.0) > 0
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import FEW, listed
 
-_CONVOLUTIONS = ("Conv2D", "Conv3D", "DepthwiseConv2dNative")
 #: The attributes in which layers of a network differ, and repetitions of one layer do not.
 _GEOMETRY = ("strides", "dilations")
 #: Ops that pad what a layer without padding of its own takes.
@@ -30,7 +30,7 @@ def layers_that_share_weights(whole: WholeGraph) -> Iterator[Hazard]:
     users: dict[tuple[str, int], list[str]] = collections.defaultdict(list)
     for name in whole.graph.nodes:
         kind = whole.graph.type(name)
-        if name in whole.minimized and kind in ("MatMul", *_CONVOLUTIONS) and not is_gradient_op(name):
+        if name in whole.minimized and kind in ("MatMul", *op_types.CONVOLUTIONS) and not is_gradient_op(name):
             variable = variable_read(whole.graph, whole.graph.inputs(name)[1].node, READS_IN_BRANCHES)
             if variable in whole.trainable:
                 users[variable, whole.labels.get(name, 0)].append(name)

@@ -15,7 +15,7 @@ from workloads.support.wording import FEW, counted, listed
 
 #: Ops that scale, and ops that add.
 _VARIANCE = re.compile("(?i)var|std|sigma|mv$")
-_SCALES, _SUMS = ("Mul", "RealDiv", "Div"), ("Add", "AddV2", "Sub")
+_SCALES = ("Mul", "RealDiv", "Div")
 
 
 def state_never_read(whole: WholeGraph) -> Iterator[Hazard]:
@@ -80,7 +80,7 @@ def _followed(whole: WholeGraph, change: TensorId, variable: str) -> TensorId | 
     while todo:
         tensor = graph.origin(todo.pop())
         kind = graph.type(tensor.node)
-        if kind in _SCALES + _SUMS:
+        if kind in _SCALES + op_types.SUMS_AND_DIFFERENCES:
             of_data = [before for before in graph.inputs(tensor.node) if before.node in whole.data]
             is_scaled = len(of_data) == 1 and (kind == "Mul" or of_data[0] == graph.inputs(tensor.node)[0])
             if kind in _SCALES and not is_scaled and of_data:

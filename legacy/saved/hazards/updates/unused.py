@@ -103,7 +103,7 @@ def unused_gradient_penalty(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _is_of_all(whole: WholeGraph, name: str) -> bool:
     """Whether a node is a mean or sum over all dimensions, axes 0, 1, and so on; a map of saliency keeps examples."""
-    if whole.graph.type(name) not in ("Mean", "Sum"):
+    if whole.graph.type(name) not in op_types.REDUCTIONS:
         return False
     axes = constant_array(whole.graph, whole.graph.inputs(name)[1].node)
     return axes is None or axes.ravel().tolist() == list(range(axes.size))

@@ -18,7 +18,6 @@ from workloads.lifted.plan import Effect
 from workloads.support.wording import FEW, counted, listed
 
 #: Products whose second input is a layer's weight.
-LAYERS = ("MatMul", "Conv2D", "Conv3D", "DepthwiseConv2dNative")
 #: Ops on the way from one layer to the next that keep all units equal if they are.
 BETWEEN = (
     *READS,
@@ -65,7 +64,7 @@ def layers_of_zeros(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _weight_of(whole: WholeGraph, layer: str) -> str:
     """The variable that a layer multiplies by; "" for any other node."""
-    if whole.graph.type(layer) not in LAYERS:
+    if whole.graph.type(layer) not in op_types.LAYERS:
         return ""
     return variable_read(whole.graph, whole.graph.inputs(layer)[1].node)
 
@@ -78,7 +77,7 @@ def _layer_before(whole: WholeGraph, layer: str) -> str:
         if len(computed) != 1:
             return ""
         name = computed[0]
-    return name if graph.type(name) in LAYERS else ""
+    return name if graph.type(name) in op_types.LAYERS else ""
 
 
 def weights_drawn_anew(whole: WholeGraph) -> Iterator[Hazard]:
@@ -102,7 +101,7 @@ def _is_drawn(whole: WholeGraph, layer: str) -> bool:
     samples that the data are compared with; and a triangular factor gives noise its covariance.
     """
     graph = whole.graph
-    if graph.type(layer) not in LAYERS or graph.nodes[layer].attr["transpose_b"].b:
+    if graph.type(layer) not in op_types.LAYERS or graph.nodes[layer].attr["transpose_b"].b:
         return False
     entered, weight = (tensor.node for tensor in graph.inputs(layer)[:2])
     while graph.type(weight) in _DRAWN_BY and not op_types.is_random(graph.type(weight)):

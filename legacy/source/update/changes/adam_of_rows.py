@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Set, Tu
 
 import tensorflow as tf
 
+from legacy.saved.graph import op_types
 from legacy.source.basics.expressions import Argument, Call, Expression
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Effect
@@ -40,14 +41,13 @@ FUNCTIONS = {
         "    var.assign_sub(lr * m / (tf.sqrt(v) + epsilon))",
     ]
 }
-_DIVIDE, _ADD = ("RealDiv", "Div"), ("Add", "AddV2")
 #: How the value of each change is computed: (op types, inputs); a text is what the tensor is, in all of the changes.
 _FIRST = ("Mul", "old_m", "beta1")
 _ADDED_TO_FIRST = ("Mul", "gradient", ("Sub", 1.0, "beta1"))
 _SECOND = ("Mul", "old_v", "beta2")
 _ADDED_TO_SECOND = ("Mul", ("Mul", "gradient", "gradient"), ("Sub", 1.0, "beta2"))
-_RATE = (_DIVIDE, ("Mul", "lr", ("Sqrt", ("Sub", 1.0, "beta2_power"))), ("Sub", 1.0, "beta1_power"))
-_MOVE = (_DIVIDE, ("Mul", _RATE, "new_m"), (_ADD, ("Sqrt", "new_v"), "epsilon"))
+_RATE = (op_types.DIVISIONS, ("Mul", "lr", ("Sqrt", ("Sub", 1.0, "beta2_power"))), ("Sub", 1.0, "beta1_power"))
+_MOVE = (op_types.DIVISIONS, ("Mul", _RATE, "new_m"), (op_types.SUMS_OF_TWO, ("Sqrt", "new_v"), "epsilon"))
 _SUM = ("UnsortedSegmentSum", "values", "positions", ("StridedSlice", ("Shape", "rows"), 0, 1, 1))
 
 

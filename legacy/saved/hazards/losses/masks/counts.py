@@ -20,7 +20,6 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Names of placeholders that weigh examples.
 WEIGHTS = re.compile(r"(?i)(weight|mask)s?(_ph|_placeholder)?(_\d+)?$")
-_CHOICES = ("Select", "SelectV2")
 
 
 def counts_of_the_opposite(whole: WholeGraph) -> Iterator[Hazard]:
@@ -35,7 +34,9 @@ def counts_of_the_opposite(whole: WholeGraph) -> Iterator[Hazard]:
     masks = [(name, node) for name, node in counted if is_answer(whole, node) and node in whole.data]
     if not masks:
         return
-    kept = {name: _kept(whole, name) for name in whole.minimized_ops("Mul", *_CHOICES) if not is_gradient_op(name)}
+    kept = {
+        name: _kept(whole, name) for name in whole.minimized_ops("Mul", *op_types.CHOICES) if not is_gradient_op(name)
+    }
     chosen = graph.ancestors(whole.minimized_ops("Where"), controls=False)
     for name, mask in masks:
         total = graph.origin(graph.inputs(name)[0]).node
@@ -92,7 +93,7 @@ def _kept(whole: WholeGraph, name: str) -> tuple[object, bool] | None:
     """The question whose answer yes keeps what weights make, where a node sets the rest to 0; None of any other."""
     graph = whole.graph
     inputs = graph.inputs(name)
-    if graph.type(name) in _CHOICES:
+    if graph.type(name) in op_types.CHOICES:
         condition = source_of_elements(graph, inputs[0]).node
         zeros = [_is_zero(whole, tensor.node) for tensor in inputs[1:]]
         if sorted(zeros) != [False, True] or not is_answer(whole, condition) or condition not in whole.data:
@@ -150,7 +151,7 @@ def _are_bare_errors(whole: WholeGraph, total: str) -> bool:
     while graph.type(name) == "Neg" or constant_factor(whole, name) is not None:
         scaled = constant_factor(whole, name)
         name = source_of_elements(graph, TensorId(scaled[0], 0) if scaled is not None else graph.inputs(name)[0]).node
-    return name in made_by_weights(whole) and graph.type(name) not in ("Mul", *_CHOICES)
+    return name in made_by_weights(whole) and graph.type(name) not in ("Mul", *op_types.CHOICES)
 
 
 def _uses_outside(whole: WholeGraph, source: str, sums: set[str]) -> list[str]:

@@ -60,7 +60,7 @@ def _is_subtracted_from_its_values(graph: Graph, mean: str) -> bool:
     while todo:
         for user in {use.node for use in graph.users(todo.pop())} - seen:
             seen.add(user)
-            if graph.type(user) in ("Sub", "SquaredDifference"):
+            if graph.type(user) in op_types.DIFFERENCES:
                 if any(graph.origin(tensor) == values for tensor in graph.inputs(user)):
                     return True
             elif graph.type(user) in ("Identity", "StopGradient"):
@@ -239,7 +239,7 @@ def _is_divided_by(whole: WholeGraph, mean: str, mask: str) -> bool:
     """Whether what follows from a mean is divided, or scaled, by what follows from a mask."""
     after = whole.graph.descendants([mask], controls=False)
     for name in whole.graph.descendants([mean], controls=False):
-        if whole.graph.type(name) in (*op_types.QUOTIENTS, "Mul") and not is_gradient_op(name):
+        if whole.graph.type(name) in op_types.SCALINGS and not is_gradient_op(name):
             inputs = [tensor.node for tensor in whole.graph.inputs(name)]
             own = whole.graph.ancestors(inputs[1:], controls=False)
             if inputs[1:] and inputs[1] in after and mean not in own:

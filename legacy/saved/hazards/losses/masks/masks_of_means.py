@@ -63,7 +63,7 @@ def means_of_weights(whole: WholeGraph) -> Iterator[Hazard]:
 def _sum_of_mean(whole: WholeGraph, mean: str) -> str:
     """A mean itself; of a sum that is divided by a number without weights in it, as `tf.losses` does, the sum."""
     graph = whole.graph
-    while graph.type(mean) in ("Select", "SelectV2"):  # of the quotient or 0, up to TensorFlow 1.12
+    while graph.type(mean) in op_types.CHOICES:  # of the quotient or 0, up to TensorFlow 1.12
         mean = graph.origin(graph.inputs(mean)[1]).node
     if graph.type(mean) not in op_types.QUOTIENTS:
         return mean
@@ -80,7 +80,7 @@ def _sum_of_mean(whole: WholeGraph, mean: str) -> str:
 def _is_of_all(whole: WholeGraph, mean: str) -> bool:
     """Whether a node is a mean or sum of what weights compute over all dimensions: one of the axes 0, 1, and so on."""
     graph = whole.graph
-    if graph.type(mean) not in ("Mean", "Sum"):
+    if graph.type(mean) not in op_types.REDUCTIONS:
         return False
     axes = constant_array(graph, graph.inputs(mean)[1].node)
     if axes is None or axes.ndim != 1 or axes.tolist() != list(range(len(axes))):
@@ -128,7 +128,7 @@ def _is_looked_up(whole: WholeGraph, name: str) -> bool:
 def _is_given(whole: WholeGraph, name: str) -> bool:
     """Whether a node holds numbers that data bring for each example, such as weights; not one number for all."""
     graph, is_part = whole.graph, False
-    while graph.type(name) in ("Split", "SplitV", "StridedSlice", "Slice"):
+    while graph.type(name) in op_types.PARTS:
         is_part = True
         name = graph.inputs(name)[op_types.divided_input(graph.type(name))].node
     attributes = graph.nodes[name].attr

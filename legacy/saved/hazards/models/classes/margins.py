@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from workloads.lifted.graph import TensorId
 
@@ -19,7 +20,7 @@ def without_margin(whole: WholeGraph, name: str) -> str:
     graph = whole.graph
     while True:
         scaled = constant_factor(whole, name)
-        if graph.type(name) in ("Select", "SelectV2"):
+        if graph.type(name) in op_types.CHOICES:
             condition, _, others = (tensor.node for tensor in graph.inputs(name)[:3])
             if condition not in whole.data or graph.ancestors([condition], controls=False) & whole.trainable:
                 return name
@@ -44,7 +45,7 @@ def _beside_labels(whole: WholeGraph, name: str) -> str:
     terms = [graph.origin(tensor).node for tensor in graph.inputs(name)]
     if graph.type(name) == "Sub" and _is_labels(whole, _without_factor(whole, terms[1])):
         return terms[0]
-    if graph.type(name) not in ("Add", "AddV2"):
+    if graph.type(name) not in op_types.SUMS_OF_TWO:
         return ""
     pairs = [[graph.origin(tensor).node for tensor in graph.inputs(one)] for one in terms if graph.type(one) == "Mul"]
     for chosen, others in zip(pairs, reversed(pairs)) if len(pairs) == 2 else ():
@@ -57,7 +58,7 @@ def _beside_labels(whole: WholeGraph, name: str) -> str:
 def _is_bound(whole: WholeGraph, name: str) -> bool:
     """Whether a node bounds its first input by a constant."""
     graph = whole.graph
-    bounds = graph.type(name) in ("Minimum", "Maximum", "ClipByValue")
+    bounds = graph.type(name) in op_types.BOUNDS
     return bounds and whole.value(graph.inputs(name)[1].node) is not None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.elements import source_of_elements
@@ -13,8 +14,6 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from workloads.lifted.graph import TensorId
-
-_SUMS = ("Add", "AddV2", "Sub")
 
 
 def margins_that_help(whole: WholeGraph) -> Iterator[Hazard]:
@@ -51,7 +50,7 @@ def _past_scales(whole: WholeGraph, name: str) -> str:
 def _margin_of_sum(whole: WholeGraph, entropy: CrossEntropy, name: str) -> str:
     """The sum of logits and a positive multiple of the labels' codes; "" of any other node."""
     graph = whole.graph
-    for place, term in enumerate(graph.inputs(name)[:2] if graph.type(name) in _SUMS else ()):
+    for place, term in enumerate(graph.inputs(name)[:2] if graph.type(name) in op_types.SUMS_AND_DIFFERENCES else ()):
         scaled = constant_factor(whole, graph.origin(term).node)
         code, factor = scaled if scaled is not None else (term.node, 1.0)
         sign = -1 if graph.type(name) == "Sub" and place == 1 else 1
@@ -64,14 +63,16 @@ def _margin_of_sum(whole: WholeGraph, entropy: CrossEntropy, name: str) -> str:
 def _margin_of_choice(whole: WholeGraph, entropy: CrossEntropy, name: str) -> str:
     """The f(c) of logits y * f(c) + (1 - y) * c with the labels' codes y, if it is above c; "" of any other node."""
     graph = whole.graph
-    products = [graph.origin(tensor).node for tensor in graph.inputs(name)] if graph.type(name) in _SUMS[:2] else []
+    products = (
+        [graph.origin(tensor).node for tensor in graph.inputs(name)] if graph.type(name) in op_types.SUMS_OF_TWO else []
+    )
     pairs = [
         [graph.origin(tensor).node for tensor in graph.inputs(one)] for one in products if graph.type(one) == "Mul"
     ]
     for chosen, others in zip(pairs, reversed(pairs)) if len(pairs) == 2 else ():
         for code, moved in (chosen, chosen[::-1]):
             if _is_code(whole, entropy, code):
-                while graph.type(moved) in ("Select", "SelectV2"):  # of angles that the margin keeps below pi
+                while graph.type(moved) in op_types.CHOICES:  # of angles that the margin keeps below pi
                     moved = graph.origin(graph.inputs(moved)[1]).node
                 return moved if any(_is_raised(whole, moved, cosine) for cosine in others) else ""
     return ""
@@ -80,7 +81,7 @@ def _margin_of_choice(whole: WholeGraph, entropy: CrossEntropy, name: str) -> st
 def _is_raised(whole: WholeGraph, name: str, cosine: str) -> bool:
     """Whether a node is c + m of a cosine c, or c cos m + s sin m with its sine s, for constants m above 0."""
     graph = whole.graph
-    if graph.type(name) not in _SUMS[:2]:
+    if graph.type(name) not in op_types.SUMS_OF_TWO:
         return False
     terms = [graph.origin(tensor).node for tensor in graph.inputs(name)]
     if cosine in terms:

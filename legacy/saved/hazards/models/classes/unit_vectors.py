@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from workloads.lifted.graph import TensorId
 
@@ -14,7 +15,7 @@ def normalized_along(whole: WholeGraph, tensor: TensorId) -> tuple[TensorId, int
     """
     graph = whole.graph
     tensor = graph.origin(tensor)
-    if graph.type(tensor.node) in ("RealDiv", "Div"):
+    if graph.type(tensor.node) in op_types.DIVISIONS:
         return _divided_by_norm(whole, *map(graph.origin, graph.inputs(tensor.node)))
     if graph.type(tensor.node) != "Mul":
         return None

@@ -92,7 +92,7 @@ def _variance(whole: WholeGraph, tensor: TensorId) -> tuple[int, TensorId | None
         name = source_of_elements(graph, tensor).node
         kind, inputs = graph.type(name), graph.inputs(name)
         others = [one for one in inputs if whole.value(one.node) is None]
-        if kind in ("Sqrt", "Rsqrt"):
+        if kind in op_types.ROOTS:
             roots, sign, tensor = roots + 1, -sign if kind == "Rsqrt" else sign, inputs[0]
         elif kind in _GUARDS and len(others) == 1:
             tensor = others[0]
