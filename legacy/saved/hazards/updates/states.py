@@ -71,7 +71,8 @@ def variance_that_follows_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _kind_of_statistic(variable: str) -> str:
     """The part of a variable's name that says what it holds, also of what `zero_debias` keeps beside an average."""
-    return variable.removesuffix("/biased").rpartition("/")[2]
+    parts = variable.split("/")
+    return parts[-2] if parts[-1] == "biased" and len(parts) > 1 else parts[-1]
 
 
 def _followed(whole: WholeGraph, change: TensorId, variable: str) -> TensorId | None:
