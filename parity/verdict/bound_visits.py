@@ -81,7 +81,10 @@ def _bounds(index: ConstantIndex) -> list[GraphConstant]:
 
 
 def visit_clip(setup: Setup, specs: Sequence[VariableSpec], coverage: Measurement, verification: Verification) -> None:
-    """Compares one step of a workload and an old graph at another limit of clipping, if no step has shown clipping yet.
+    """Compares one step of a workload and an old graph at another limit of clipping, if no step has shown what it needs.
+
+    A limit that no gradient reaches hides the clipping; one that all exceed hides what it takes out again, such as a sum
+    in place of a mean.
 
     The old graph's limit is sought among its constants, by its value. If the two sides differ at another limit, the
     constant that was found may be no limit, so that the step proves nothing and is left out.
@@ -116,8 +119,8 @@ def visit_clip(setup: Setup, specs: Sequence[VariableSpec], coverage: Measuremen
 
 
 def _clipping_outcomes(coverage: Measurement) -> list[MutantOutcome]:
-    """Returns the outcomes of the mutants of the clipping, in the same order at any limit."""
-    return [outcome for outcome in coverage.outcomes if outcome.mutant.choice is Choice.CLIP]
+    """Returns the outcomes of the mutants of the clipping, and of what it hides, in the same order at any limit."""
+    return [outcome for outcome in coverage.outcomes if outcome.mutant.choice in (Choice.CLIP, Choice.COMBINE)]
 
 
 def _visits(constant: GraphConstant, value: np.ndarray, last: State, phases: int) -> Iterator[Visit]:

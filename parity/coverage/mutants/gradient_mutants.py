@@ -18,6 +18,11 @@ from workloads.workload import CLIP_HOW, CLIP_WHERE, COMBINE, Clip
 
 #: What would show a clip that no compared step needed.
 CLIP_HINT = "clipping acts in no compared step; a state with larger gradients would show it"
+#: What would show a factor of the gradients that clipping by a norm takes out again.
+SCALE_HINT = "clipping acts in every compared step, and hides it; a state with smaller gradients would show it"
+
+#: A power of two, so that gradients which are scaled to such a part of a limit keep their bits.
+SMALL_LIMIT = 2.0**-20
 
 
 def combine_mutants(job: Job) -> Iterator[Mutant]:
@@ -29,7 +34,10 @@ def combine_mutants(job: Job) -> Iterator[Mutant]:
     other = next(how for how in COMBINE if how != workload.combine)
     alone = "one replica's gradients are their own mean and sum" if job.replicas == 1 else ""
     change = f"{workload.combine} -> {other}"
-    yield Mutant(Choice.COMBINE, "combine", change, _combined(other, workload.clip), harmless=lambda: alone)
+    combined = Mutant(Choice.COMBINE, "combine", change, _combined(other, workload.clip), harmless=lambda: alone)
+    if workload.clip is not None and workload.clip.where == "combined":
+        combined = dataclasses.replace(combined, hidden=lambda: SCALE_HINT, exposure=Exposure.SMALL_GRADIENTS)
+    yield combined
     yield from _clip_mutants(job)
     still = "the gradients are zero in every compared step"
     yield Mutant(Choice.STALENESS, "staleness", "none -> one update late", _late, lambda: still)
@@ -87,10 +95,10 @@ def _always_clipped(job: Job, clip: Clip) -> Effects:
 
     def effects(step: ObservedStep) -> Iterator[Effect]:
         for group, right in zip(step.gradient_groups, step.combined) if step.record.gradients else ():
-            tiny = dataclasses.replace(clip, limit=1e-6 * clip.limit)
+            tiny = dataclasses.replace(clip, limit=SMALL_LIMIT * clip.limit)
             wrong = formulas.combined_gradients(group, job.workload.combine, tiny, step.dtype)
             for name, value in right.items():
-                yield Effect(stages.COMBINED, name, value, wrong[name] * 1e6)
+                yield Effect(stages.COMBINED, name, value, wrong[name] / SMALL_LIMIT)
 
     return effects
 

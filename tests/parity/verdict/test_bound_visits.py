@@ -166,6 +166,24 @@ def test_another_limit_needs_a_constant_of_the_old_graph(tmp_path):
     assert exact_setup_against(plain, old_graph_of(lift, plain, {})).with_clip(0.5) is None
 
 
+def always_clipped():
+    means, variables = two_means()
+    limited, _ = tf.clip_by_global_norm(means, 2.0**-16)
+    return v1.train.GradientDescentOptimizer(0.1).apply_gradients(list(zip(limited, variables)))
+
+
+@pytest.mark.parametrize("combine, verdict", [("mean", "PARITY"), ("sum", "NOT_SHOWN")])
+def test_a_mean_that_clipping_hides_in_every_state_is_compared_with_another_limit(combine, verdict, tmp_path):
+    """A sum of gradients has the same bits where all are clipped; it differs at a limit that none reaches."""
+    lift = as_lifted(lifted(always_clipped, tmp_path).job.workload)
+    job = Job(Port(clip=Clip(2.0**-16, "combined"), combine=combine), 2, 8)
+    result = compared(exact_setup_against(job, old_graph_of(lift, job, {}))).verification
+    assert result.verdict is Verdict[verdict], result.not_shown
+    shown = [name for name in result.visits if name.startswith("clip.limit ")]
+    assert bool(shown) == (verdict == "PARITY")
+    assert any(reason.startswith("combine (") for reason in result.not_shown) == (verdict == "NOT_SHOWN")
+
+
 def clipped_by_value():
     means, variables = two_means()
     limited = [tf.minimum(tf.maximum(mean, -1000.0), 1000.0) for mean in means]

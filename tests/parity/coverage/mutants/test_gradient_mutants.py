@@ -2,6 +2,7 @@
 
 import pytest
 
+from parity.coverage.mutant import Exposure
 from parity.coverage.mutants import gradient_mutants
 from tests.parity.coverage.cases import dyadic_job, names, observed, seen
 from workloads.workload import Clip
@@ -40,6 +41,17 @@ def test_clipping_shows_where_it_acts_and_its_absence_where_it_does_not(limit, c
     all_names, seen_names = shown(Clip(limit, "tower", "global_norm"))
     assert all_names >= CLIPS
     assert seen_names & CLIPS == clips
+
+
+@pytest.mark.parametrize("limit, is_seen", [(0.3, False), (64.0, True)])
+def test_clipping_by_a_norm_hides_the_reduction_and_its_own_condition(limit, is_seen):
+    """Numbers that round: no bit of gradients that are clipped all the same tells them apart."""
+    job = dyadic_job(clip=Clip(limit, "combined"))
+    step = observed(job, gradients=[{"w": [0.7, 0.1]}, {"w": [0.9, 1.3]}], combined={"w": [0.0, 0.0]})
+    found = seen(gradient_mutants.combine_mutants(job), step)
+    assert ({"combine", "clip.always"} <= found) == is_seen and bool({"combine", "clip.always"} & found) == is_seen
+    [combine] = [mutant for mutant in gradient_mutants.combine_mutants(job) if mutant.name == "combine"]
+    assert combine.exposure is Exposure.SMALL_GRADIENTS and "smaller gradients" in combine.hidden()
 
 
 def test_one_replica_has_no_place_and_no_reduction():
