@@ -79,6 +79,27 @@ def program_in_double(job: Job, source: Source, options: ModernOptions, devices:
     return kind(job, source, options, devices)
 
 
+def program_with_other_bound(
+    job: Job, source: Source, options: ModernOptions, devices: list[str], bound: tuple[float, float]
+) -> Program:
+    """Makes the port of a lift's job whose step is written, with another value of a bound of its update.
+
+    Args:
+      job: the `Job`, of a lift with a port.
+      source: the `Source` of its batches.
+      options: choices of the port.
+      devices: the device of each replica.
+      bound: (the port's number, the one that takes its place).
+
+    Returns:
+      the program.
+    """
+    from modern.double.other_bounds import OtherBoundProgram
+
+    _check_options(job, options, None)
+    return OtherBoundProgram(job, source, options, devices, *bound)
+
+
 def _check_options(job: Job, options: ModernOptions, worker: Worker | None) -> None:
     """Raises `InputError` unless the program of a job has these options."""
     lifted, layers = job.workload.is_lifted, options.placement == "layers"

@@ -23,7 +23,24 @@ from workloads.sources import Source
 ObservedStep = Callable[[Any], tuple[Any, Tensors]]
 
 
-class _InDouble(TracedProgram):
+class Rewritten(TracedProgram):
+    """A program whose steps are rewritten after they were traced."""
+
+    def _rewritten_by(self, rewrite: Callable[[Tensors], Step]) -> ObservedStep:
+        """Returns the function of one observed step that `rewrite` makes of the first batch."""
+        take = tf.function(self._input.take, autograph=False)
+        made: list[Step] = []
+
+        def observed(batches: Any) -> tuple[Any, Tensors]:
+            batch = take(batches)
+            if not made:
+                made.append(rewrite(batch))
+            return made[0](batch), batch
+
+        return observed
+
+
+class _InDouble(Rewritten):
     """Gives a program of a float32 job variables in float64, and steps that were rewritten for them.
 
     Args:
@@ -44,16 +61,9 @@ class _InDouble(TracedProgram):
         """Returns a replica's step as the function of one observed step in float64."""
         old, new = self._traced_variables.handles(), self._variables.handles()
         handles = {id(handle): other for handle, other in zip(old, new)}
-        take = tf.function(self._input.take, autograph=False)
-        made: list[Step] = []
-
-        def observed(batches: Any) -> tuple[Any, Tensors]:
-            batch = take(batches)
-            if not made:
-                made.append(step_in_float64(lambda batch: self.strategy.run(step, (batch,)), batch, handles))
-            return made[0](batch), batch
-
-        return observed
+        return self._rewritten_by(
+            lambda batch: step_in_float64(lambda batch: self.strategy.run(step, (batch,)), batch, handles)
+        )
 
 
 class DoubleProgram(_InDouble, ModernProgram):

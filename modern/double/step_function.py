@@ -38,17 +38,45 @@ def step_in_float64(step: Step, batch: Tensors, handles: Mapping[int, tf.Tensor]
     Raises:
       NotInDouble: an op has no form in float64, or the step uses a variable that is not named.
     """
+
+    def rewrite(traced: Any) -> Any:
+        placeholders = [tensor.op.name for tensor in traced.graph.inputs]
+        of_captured = placeholders[len(placeholders) - len(traced.captured_inputs) :]
+        return _graph_in_float64(traced.graph.as_graph_def(), placeholders, of_captured)
+
+    return rewritten_step(step, batch, rewrite, lambda tensor: _captured(tensor, handles), "the port in float64")
+
+
+def rewritten_step(
+    step: Step,
+    batch: Tensors,
+    rewrite: Callable[[Any], Any],
+    replace_captured: Callable[[tf.Tensor], tf.Tensor],
+    subject: str,
+) -> Step:
+    """Returns a step whose traced graph was rewritten.
+
+    Args:
+      step: the step, which can be traced.
+      batch: a per-replica batch, whose shapes and dtypes all batches have.
+      rewrite: function from the concrete function to a GraphDef, whose nodes keep the names of the traced ones.
+      replace_captured: returns what takes the place of a tensor from outside of the step.
+      subject: of error messages.
+
+    Returns:
+      a function of such batches, with values in the structure of the step's.
+    """
     traced = tf.function(step, autograph=False).get_concrete_function(batch)
-    captured = [_captured(tensor, handles) for tensor in traced.captured_inputs]
+    captured = [replace_captured(tensor) for tensor in traced.captured_inputs]
     placeholders = [tensor.op.name for tensor in traced.graph.inputs]
-    graph_def = _graph_in_float64(
-        traced.graph.as_graph_def(), placeholders, placeholders[len(placeholders) - len(captured) :]
-    )
+    graph_def = rewrite(traced)
+    for node in graph_def.node:
+        node.attr.pop("_class", None)  # it may be colocated with a placeholder, which is replaced
     outputs = [tensor.name for tensor in traced.graph.outputs]
 
     @tf.function(autograph=False)
     def rewritten(values: list[tf.Tensor]) -> list[tf.Tensor]:
-        return import_graph(graph_def, dict(zip(placeholders, values)), outputs, "the port in float64")
+        return import_graph(graph_def, dict(zip(placeholders, values)), outputs, subject)
 
     def run(batch: Tensors) -> Any:
         results = rewritten([*tf.nest.flatten(batch, expand_composites=True), *captured])
@@ -87,6 +115,4 @@ def _graph_in_float64(graph_def: Any, kept: list[str], captured: list[str]) -> A
     made.node.extend(rewritten.nodes)
     for function in made.library.function:  # an import makes them known to its graph, but not to what runs the graph
         context.context().add_function_def(function)
-    for node in made.node:
-        node.attr.pop("_class", None)  # it may be colocated with a placeholder, which is replaced
     return made

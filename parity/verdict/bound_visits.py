@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+import modern.factory
 from parity.comparison.result import Verification
 from parity.comparison.runs.options import Observers
 from parity.comparison.runs.verification import verify
@@ -24,8 +25,8 @@ from parity.coverage.measuring.measurement import Measurement
 from parity.coverage.mutant import Choice, MutantOutcome
 from parity.verdict.measurement_plan import CoveragePlan, measurement
 from workloads.lifted.constants import with_constants
-from workloads.lifted.workload import LiftedWorkload, as_lifted
-from workloads.program import State, StepRecord
+from workloads.lifted.workload import as_lifted
+from workloads.program import Program, State, StepRecord
 from workloads.support.errors import OpFailed
 from workloads.variable_spec import VariableSpec
 
@@ -45,7 +46,7 @@ def visit_bounds(setup: Setup, coverage: Measurement, verification: Verification
       verification: of that comparison; the steps are added to its visits.
     """
     workload, towers, last = as_lifted(setup.job.workload), coverage.towers, coverage.last
-    if towers is None or last is None or workload.port is not None:  # a port's own step has constants of its own
+    if towers is None or last is None:
         return
     try:
         for constant in _bounds(towers.index) if coverage.misses_constants() else ():
@@ -54,7 +55,7 @@ def visit_bounds(setup: Setup, coverage: Measurement, verification: Verification
                     return
                 value = np.asarray(constant.value * factor, constant.value.dtype)
                 changed = with_constants(workload, {place_of(name): value for name in constant.nodes})
-                if changed is None or not np.isfinite(value).all():
+                if changed is None or not np.isfinite(value).all() or workload.port is not None and value.size != 1:
                     continue
                 towers.set_bounds({name + ":0": value for name in constant.nodes})
                 for visit in _visits(constant, value, last, len(workload.plan.phases)):
@@ -63,7 +64,9 @@ def visit_bounds(setup: Setup, coverage: Measurement, verification: Verification
                     except OpFailed:
                         continue  # no program has this bound, such as the number of values that a window keeps
                     if coverage.would_see_more(visit.state, record, visit):
-                        _compare(setup, changed, visit, coverage, verification)
+                        both = dataclasses.replace(setup, job=dataclasses.replace(setup.job, workload=changed))
+                        both = both if workload.port is None else _with_bound_in_port(both, constant.value, value)
+                        _compare(both, visit, coverage, verification)
     finally:
         towers.set_bounds({})
 
@@ -81,10 +84,10 @@ def _bounds(index: ConstantIndex) -> list[GraphConstant]:
 
 
 def visit_clip(setup: Setup, specs: Sequence[VariableSpec], coverage: Measurement, verification: Verification) -> None:
-    """Compares one step of a workload and an old graph at another limit of clipping, if no step has shown what it needs.
+    """Compares one step of a workload and an old graph at another limit, if clipping or its absence was not shown yet.
 
-    A limit that no gradient reaches hides the clipping; one that all exceed hides what it takes out again, such as a sum
-    in place of a mean.
+    A limit that no gradient reaches hides the clipping; one that all exceed hides what it takes out again, as a sum for
+    a mean.
 
     The old graph's limit is sought among its constants, by its value. If the two sides differ at another limit, the
     constant that was found may be no limit, so that the step proves nothing and is left out.
@@ -131,27 +134,64 @@ def _visits(constant: GraphConstant, value: np.ndarray, last: State, phases: int
         yield Visit(name, dataclasses.replace(last, step=last.step + phase))
 
 
-def _compare(
-    setup: Setup, changed: LiftedWorkload, visit: Visit, coverage: Measurement, verification: Verification
-) -> None:
-    """Compares a step of both sides, made from a lift with another bound.
+def _with_bound_in_port(setup: Setup, own: np.ndarray, other: np.ndarray) -> Setup:
+    """Returns the setup of a port with a step of its own, which has a number of the old graph as one of its own.
 
     Args:
-      setup: of the lift.
-      changed: the lift with another bound.
+      setup: whose left side has another bound.
+      own: the bound that the port has.
+      other: the one that takes its place.
+    """
+
+    def port(made: Setup) -> Program:
+        source, bound = made.make_source(made.job), (float(own.item()), float(other.item()))
+        return modern.factory.program_with_other_bound(made.job, source, made.modern, made.devices(), bound)
+
+    return dataclasses.replace(setup, port=port)
+
+
+def _compare(setup: Setup, visit: Visit, coverage: Measurement, verification: Verification) -> None:
+    """Compares a step of both sides at another bound.
+
+    The bound of a port's own step is sought among its numbers, by its value. If the two sides differ, the number that
+    was found may be no bound, so that the step proves nothing and is left out.
+
+    Args:
+      setup: both sides, with another bound.
       visit: the state, and the name of the bound.
       coverage: is shown the step.
       verification: gets the visit, and the difference if there is one.
     """
-    bounded = dataclasses.replace(setup, job=dataclasses.replace(setup.job, workload=changed))
-    with bounded.legacy_program() as left, bounded.modern_program() as right:
+    kept = _KeptStep()
+    with setup.legacy_program() as left, setup.modern_program() as right:
         for program in (left, right):
             program.load(visit.state)
-        found = verify(left, right, bounded.job, 1, observers=Observers(_OneVisit(coverage, visit)))
+        found = verify(left, right, setup.job, 1, observers=Observers(kept))
+    if not found.passed and as_lifted(setup.job.workload).port is not None:
+        return
+    kept.show(coverage, visit)
     verification.visits.append(visit.name)
     if not found.passed:
         verification.add_failures([found.first] if found.first is not None else [])
         verification.passed, verification.failed_visit = False, visit
+
+
+class _KeptStep(Tour):
+    """Keeps the only step of a comparison, to be shown to a measurement later."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[State, StepRecord]] = []
+
+    def observe(self, before: State, record: StepRecord, visit: Visit | None) -> None:
+        self._steps.append((before, record))
+
+    def visits(self, last: State) -> Iterator[Visit]:
+        return iter(())
+
+    def show(self, coverage: Measurement, visit: Visit) -> None:
+        """Passes the step on as a visit."""
+        for before, record in self._steps:
+            coverage.observe(before, record, visit)
 
 
 class _OneVisit(Tour):
