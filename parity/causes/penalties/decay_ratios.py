@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: Ratios of weights, or of replicas, agree if they differ by at most this much.
 SAME_RATIO = 1e-2
 
+#: A replica has no decay if its multiple of a weight is below this part of another replica's.
+LEAST_RATIO = 1e-6
+
 
 class DecayRatios(NamedTuple):
     """Ratios of the port's weight decay to legacy's, the same for every decayed weight.
@@ -108,6 +111,29 @@ def weights_with_own_rate(evidence: Evidence) -> list[str]:
     if factors is None or context.penalized is None:
         return []
     return sorted(name for name in factors.decay if name in context.penalized and name not in (context.decayed or ()))
+
+
+def multiples_of_unknown_rate(evidence: Evidence) -> dict[str, list[float]]:
+    """Returns {weight: each replica's extra multiple of it} where legacy's own rate of its decay is not known."""
+    factors, context = evidence.gradient_factors, evidence.context
+    if factors is None or not factors.replicas_shown or newly_decayed_weights(evidence):
+        return {}
+    is_known = bool(context.weight_decay or context.decayed) and not weights_with_own_rate(evidence)
+    return {} if is_known else {name: list(values) for name, values in factors.decay.items()}
+
+
+def multiples_of_all_but_first(evidence: Evidence) -> dict[str, float]:
+    """Returns {weight: extra multiple} where all replicas but the first have one, and each weight's are of one sign.
+
+    So a decay looks that one side has in its first tower only, and the other side in all.
+    """
+    found = {}
+    for name, (first, *others) in multiples_of_unknown_rate(evidence).items():
+        rate = float(np.median(others)) if others else 0.0
+        if not rate or abs(first) > LEAST_RATIO * abs(rate) or np.ptp(others) > 0.05 * abs(rate):
+            return {}
+        found[name] = rate
+    return found if len({rate > 0 for rate in found.values()}) == 1 else {}
 
 
 def equally_decayed_weights(evidence: Evidence) -> list[str]:

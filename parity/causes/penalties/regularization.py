@@ -14,7 +14,9 @@ from parity.causes.penalties.decay_ratios import (
     DecayRatios,
     changed_weights,
     decay_constants,
+    describe_decay_fit,
     fit_decay_ratios,
+    multiples_of_all_but_first,
     of_weights,
     plant_decay,
 )
@@ -85,7 +87,7 @@ def reg_collected_once(evidence: Evidence) -> Finding | None:
     """Recognizes REG_COLLECTED_ONCE: only the first replica, only legacy's first tower, or no replica has a decay."""
     decay, replicas = fit_decay_ratios(evidence), evidence.replicas
     if decay is None or replicas < 2:
-        return None
+        return _unknown_in_first(evidence)
     scaled = [ratio * decay.base / (decay.factors.total or 1.0) for ratio in decay.by_replica]
     if len(scaled) == replicas and np.ptp(scaled) > 0.5:
         return _collected_in_first(scaled, decay, evidence)
@@ -125,6 +127,23 @@ def _collected_in_first(scaled: list[float], decay: DecayRatios, evidence: Evide
             _planted_into_legacy(constants),
         )
     return None
+
+
+def _unknown_in_first(evidence: Evidence) -> Finding | None:
+    """Recognizes a decay in the first replica, or tower, where legacy's rate is not known, as that of an old graph."""
+    factors, multiples = evidence.gradient_factors, multiples_of_all_but_first(evidence)
+    if factors is None or not multiples:
+        return None
+    terms = ", ".join(f"{abs(rate):.4g} x {name}" for name, rate in sorted(multiples.items())[:4])
+    others, none, once = (
+        ("replicas of the port", "legacy's towers", "legacy adds it in its first tower")
+        if next(iter(multiples.values())) > 0
+        else ("towers of legacy", "the port's replicas", "the port adds it in its first replica")
+    )
+    sentence = f"All {others} but the first have a decay ({terms}) that {none} do not: {once} only."
+    because = describe_decay_fit(factors) + "; legacy's rate is not known: a decay of all but the first looks the same"
+    constants = decay_constants(factors, evidence)
+    return Finding(sentence, MEDIUM, because, constants, variables=tuple(multiples), ambiguous=True)
 
 
 def _planted_into_legacy(constants: dict[str, Any]) -> dict[str, Any]:

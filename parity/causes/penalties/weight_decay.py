@@ -11,14 +11,16 @@ from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.causes.basics.wording import format_factor
 from parity.causes.penalties.decay_ratios import (
+    LEAST_RATIO,
     changed_weights,
     decay_constants,
     describe_decay_fit,
     fit_decay_ratios,
+    multiples_of_all_but_first,
+    multiples_of_unknown_rate,
     newly_decayed_weights,
     of_weights,
     plant_decay,
-    weights_with_own_rate,
 )
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
@@ -75,15 +77,13 @@ def weight_decay_rate(evidence: Evidence) -> Finding | None:
 
 def _unknown_rate(evidence: Evidence) -> Finding | None:
     """Recognizes another decay where legacy's rate is not known: an old graph's, or one that a loss adds itself."""
-    factors, context = evidence.gradient_factors, evidence.context
-    if factors is None or not factors.decay or not factors.replicas_shown:
+    factors, multiples = evidence.gradient_factors, multiples_of_unknown_rate(evidence)
+    if factors is None or not multiples or multiples_of_all_but_first(evidence):
+        return None  # the latter is `REG_COLLECTED_ONCE`
+    rates = {name: _one_rate(values) for name, values in sorted(multiples.items())}
+    if None in rates.values():
         return None
-    if (context.weight_decay or context.decayed) and not weights_with_own_rate(evidence):
-        return None
-    rates = {name: _one_rate(values) for name, values in sorted(factors.decay.items())}
-    if newly_decayed_weights(evidence) or None in rates.values():
-        return None
-    listed = ", ".join(_described_rate(name, factors.decay[name]) for name in list(rates)[:4])
+    listed = ", ".join(_described_rate(name, multiples[name]) for name in list(rates)[:4])
     in_some = " alone" in listed
     other = "; or one that it adds in other replicas than legacy's towers do" if in_some else ""
     return Finding(
@@ -102,7 +102,7 @@ def _one_rate(values: Sequence[float]) -> float | None:
     >>> _one_rate([0.1, 0.1001]), _one_rate([0.0, 0.1]), _one_rate([0.1, 0.2])
     (0.10005, 0.1, None)
     """
-    least = 1e-6 * max(map(abs, values))
+    least = LEAST_RATIO * max(map(abs, values))
     present = [value for value in values if abs(value) > least]
     rate = float(np.median(present))
     return None if np.ptp(present) > 0.05 * abs(rate) else rate
@@ -111,7 +111,7 @@ def _one_rate(values: Sequence[float]) -> float | None:
 def _described_rate(name: str, values: Sequence[float]) -> str:
     """Returns a multiple of a weight in words, with the replicas that have it where others have none."""
     rate = _one_rate(values)
-    least = 1e-6 * max(map(abs, values))
+    least = LEAST_RATIO * max(map(abs, values))
     having = [str(replica) for replica, value in enumerate(values) if abs(value) > least]
     where = (
         ""

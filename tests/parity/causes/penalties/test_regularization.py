@@ -120,6 +120,35 @@ def test_a_decay_in_other_replicas_is_not(extra):
     assert recognized(gradient_factors(decay={"w": extra}), 2) == {}
 
 
+@pytest.mark.parametrize(
+    "extra, side",
+    [
+        ([1e-12, 0.5, 0.5], "legacy adds it in its first tower only"),
+        ([0.0, -0.5, -0.5], "the port adds it in its first replica only"),
+        ([0.0, 0.5, 0.0], None),  # of a tower that is neither the first nor all others
+        ([0.5, 0.0, 0.0], None),
+        ([0.0, 0.5, 0.25], None),
+        ([0.5, 0.5, 0.5], None),  # another rate
+    ],
+)
+def test_where_legacys_rate_is_unknown_a_decay_of_all_but_the_first_was_collected_once(extra, side):
+    step = compared_step(step_record(), left_before=made_up_state({"w": [[1.0, 2.0]]}))
+    fitted = gradient_factors(decay={"w": extra})
+    evidence = made_up_evidence([step], Context(replicas=3, global_batch=48), gradient_factors=fitted)
+    found = regularization.reg_collected_once(evidence)
+    assert (found is not None) == (side is not None)
+    if found is not None:
+        assert side in found.sentence and "0.5 x w" in found.sentence
+        assert (found.confidence, found.ambiguous, found.variables) == (MEDIUM, True, ("w",))
+
+
+def test_decays_of_all_but_the_first_on_both_sides_are_none_that_was_collected_once():
+    step = compared_step(step_record(), left_before=made_up_state({"w": [[1.0]], "v": [[1.0]]}))
+    fitted = gradient_factors(decay={"w": [0.0, 0.5], "v": [0.0, -0.5]})
+    evidence = made_up_evidence([step], Context(replicas=2, global_batch=32), gradient_factors=fitted)
+    assert regularization.reg_collected_once(evidence) is None
+
+
 def decayed(*names):
     """The faulty steps' model decays these weights; the workload's own rate is `RATE`."""
     return mock.patch.object(regularization, "decayed_weights", lambda job: names)

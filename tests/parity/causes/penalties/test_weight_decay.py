@@ -137,7 +137,8 @@ def test_where_legacys_rate_is_unknown_a_multiple_of_the_weight_is_another_decay
     "values, place",
     [
         ([0.0, 0.5, 0.0], "(+0.5 x w on replica 1 alone)"),
-        ([1e-12, -0.5, -0.5], "(-0.5 x w on replicas 1, 2 alone)"),
+        ([-0.5, -0.5, 1e-12], "(-0.5 x w on replicas 0, 1 alone)"),
+        ([1e-12, -0.5, -0.5], None),  # `REG_COLLECTED_ONCE`
         ([0.5, 0.5, 0.5], "(+0.5 x w)"),
         ([0.0, 0.5, 0.25], None),
     ],
