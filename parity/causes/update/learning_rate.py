@@ -57,7 +57,8 @@ def step_counter(evidence: Evidence) -> Finding | None:
     because = f"all {len(rates.steps)} rates agree with legacy's of those steps to 1e-6"
     unique = shift is None or np.count_nonzero(np.diff(rates.left)) > 1
     because += "" if unique else "; the rate changes once, so that a later or earlier boundary would look the same"
-    return Finding(sentence, HIGH if unique else MEDIUM, because, {"times": times, "shift": shift or 0})
+    constants = {"times": times, "shift": shift or 0}
+    return Finding(sentence, HIGH if unique else MEDIUM, because, constants, ambiguous=not unique)
 
 
 def learning_rate_frozen(evidence: Evidence) -> Finding | None:
@@ -101,8 +102,13 @@ def learning_rate_scaled(evidence: Evidence) -> Finding | None:
 
 
 def learning_rate_schedule(evidence: Evidence) -> Finding | None:
-    """Recognizes LEARNING_RATE_SCHEDULE: the learning rates differ and no other cause of this file explains them."""
-    rates = evidence.learning_rates
+    """Recognizes LEARNING_RATE_SCHEDULE: the learning rates differ and no other cause of this file explains them.
+
+    A shift by a step is explained by another boundary too, where the rate changes once in the steps that are seen.
+    """
+    rates, shifted = evidence.learning_rates, step_counter(evidence)
+    if shifted is not None and shifted.ambiguous:
+        return _other_boundary(rates)
     others = (step_counter, learning_rate_frozen, learning_rate_scaled)
     if rates.equal or not len(rates.steps) or any(criterion(evidence) for criterion in others):
         return None
@@ -116,6 +122,20 @@ def learning_rate_schedule(evidence: Evidence) -> Finding | None:
         MEDIUM,
         "no factor, no shift by a step, and no step count times or over the replicas fits",
         {"rates": tuple(zip(rates.steps, map(float, rates.right)))},
+    )
+
+
+def _other_boundary(rates: LearningRates) -> Finding:
+    """Names the steps at which both sides' rates have come to what they stay."""
+    ours, theirs = (rates.steps[int(np.argmax(side == side[-1]))] for side in (rates.right, rates.left))
+    return Finding(
+        f"The learning rate comes to {rates.right[-1]:.6g} at step {ours}, legacy's at step {theirs}: the schedule has "
+        "another boundary, or another number of steps between its changes.",
+        MEDIUM,
+        "the rate changes once in the steps that are seen, so that a step counted otherwise would look the same; steps "
+        "past a second change would tell them apart",
+        {"rates": tuple(zip(rates.steps, map(float, rates.right)))},
+        ambiguous=True,
     )
 
 

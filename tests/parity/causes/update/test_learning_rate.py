@@ -46,6 +46,22 @@ def test_another_step_count_is_named(right, sentence):
     assert found["STEP_COUNTER"].confidence == HIGH
 
 
+def test_a_shift_of_a_rate_that_changes_once_may_be_another_boundary():
+    found = recognized([1.0] * 6 + [0.5] * 4, [1.0] * 7 + [0.5] * 3)
+    assert {name: (finding.confidence, finding.ambiguous) for name, finding in found.items()} == {
+        "STEP_COUNTER": (MEDIUM, True),
+        "LEARNING_RATE_SCHEDULE": (MEDIUM, True),
+    }
+    sentence = "The learning rate comes to 0.5 at step 7, legacy's at step 6: the schedule has another boundary"
+    assert found["LEARNING_RATE_SCHEDULE"].sentence.startswith(sentence)
+
+
+def test_steps_past_a_second_change_tell_a_shift_from_another_boundary():
+    left = [1.0] * 6 + [0.5] * 6 + [0.25] * 4
+    assert list(recognized(left, [1.0] * 7 + [0.5] * 6 + [0.25] * 3)) == ["STEP_COUNTER"]
+    assert list(recognized(left, [1.0] * 7 + [0.5] * 7 + [0.25] * 2)) == ["LEARNING_RATE_SCHEDULE"]
+
+
 def test_one_replica_has_no_wrong_count_of_replicas():
     assert "STEP_COUNTER" not in recognized(HALVING[:4], HALVING[:8:2], replicas=1)
 
