@@ -32,7 +32,7 @@ def equal_components(whole: WholeGraph) -> Iterator[Hazard]:
                 alike[graph.inputs(cut)[0], part].append(cut)
         for (source, _), cuts in alike.items():
             joined = _joined(graph, source, cuts[0])
-            if joined and len(cuts) > 1 and not _other_uses(graph, source, cuts):
+            if joined and len(cuts) > 1 and _joins_data(graph, joined) and not _other_uses(graph, source, cuts):
                 parts = counted(len(graph.inputs(joined)) - 1, "array")
                 yield Hazard(
                     "PART_TAKEN_TWICE",
@@ -67,6 +67,12 @@ def _joined(graph: Graph, source: TensorId, cut: str) -> str:
             seen |= before
             todo += before
     return ""
+
+
+def _joins_data(graph: Graph, joined: str) -> bool:
+    """Whether a node joins several arrays that are no constants, as the marks of a sentence's ends are."""
+    values = graph.inputs(joined)[1:] if graph.type(joined) == "Concat" else graph.inputs(joined)[:-1]
+    return len([tensor for tensor in values if constant_array(graph, tensor.node) is None]) > 1
 
 
 def _is_cut_along(graph: Graph, cut: str, joined: str) -> bool:

@@ -25,11 +25,11 @@ LEAST_INFINITE = 1e3
 def inverted_masks(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds softmaxes of scores to which a large number is added where a mask has words; one hazard for all.
 
-    So do scores of which a causal mask leaves those of later words alone.
+    So do scores of which a causal mask leaves those of later words alone, but for one of two directions.
     """
     for softmax in _softmaxes(whole):
         scores = _past(whole.graph, whole.graph.inputs(softmax)[0].node)
-        if _leaves_later_words(whole, scores):
+        if _leaves_later_words(whole, scores) and not _has_other_direction(whole, softmax):
             yield Hazard(
                 "MASK_INVERTED",
                 softmax,
@@ -94,12 +94,26 @@ def _leaves_later_words(whole: WholeGraph, name: str) -> bool:
     return False
 
 
+def _has_other_direction(whole: WholeGraph, softmax: str) -> bool:
+    """Whether another softmax of the tower has a triangular mask of the other words, as of a forward direction."""
+    softmaxes = [name for name in _softmaxes(whole) if whole.labels.get(name) == whole.labels.get(softmax)]
+    for other in softmaxes:
+        scores = whole.graph.inputs(other)[0].node
+        if not _leaves_later_words(whole, _past(whole.graph, scores)):
+            before = whole.graph.ancestors([scores], softmaxes, controls=False)
+            if any(_is_causal(whole, name) for name in before if whole.graph.type(name) not in _PASSES):
+                return True
+    return False
+
+
 def _earlier_words(whole: WholeGraph, name: str) -> int:
     """1 of a matrix of ones with zeros above its diagonal, or where it has ones; -1 of its opposite; 0 of others."""
     graph, sign = whole.graph, 1
-    while not _is_causal(whole, name):
+    while not _is_causal(whole, name, of_square=True):
         kind, inputs = graph.type(name), [tensor.node for tensor in graph.inputs(name)]
         numbers = [whole.value(before) for before in inputs]
+        if _moves_diagonal(graph, name):
+            return 0
         if (
             kind in _PASSES
             or kind in ("NotEqual", "Greater")
@@ -169,17 +183,44 @@ def _past_scale(whole: WholeGraph, name: str) -> str:
         name = graph.inputs(name)[0].node if scaled is None else scaled[0]
 
 
-def _is_causal(whole: WholeGraph, name: str) -> bool:
-    """Whether a node is a matrix of ones with zeros above its diagonal."""
+def _is_causal(whole: WholeGraph, name: str, of_square: bool = False) -> bool:
+    """Whether a node is a matrix of ones with zeros above its diagonal.
+
+    Args:
+      whole: the graph.
+      name: of the node.
+      of_square: whether it has as many columns as rows; further columns, as of a key for the end, are left.
+    """
     graph = whole.graph
     while graph.type(name) in _PASSES and graph.inputs(name):
+        if _moves_diagonal(graph, name):
+            return False
         name = graph.inputs(name)[0].node
     if graph.type(name).startswith(("MatrixBandPart", "BatchMatrixBandPart")):
+        ones = constant_array(graph, graph.inputs(name)[0].node) if of_square else None
+        if ones is not None and ones.ndim > 1 and ones.shape[-1] != ones.shape[-2]:
+            return False
         return [whole.value(tensor.node) for tensor in graph.inputs(name)[1:]] == [-1, 0]
     numbers = constant_array(graph, name)
     if numbers is None or numbers.ndim < 2 or numbers.shape[-1] < 2:
         return False
+    if of_square and numbers.shape[-1] != numbers.shape[-2]:
+        return False
     return bool(np.array_equal(numbers, np.broadcast_to(np.tri(*numbers.shape[-2:]), numbers.shape)))
+
+
+def _moves_diagonal(graph: Graph, name: str) -> bool:
+    """Whether a node exchanges the last two dimensions of a matrix, or takes a part of it that begins elsewhere."""
+    numbers = [constant_array(graph, tensor.node) for tensor in graph.inputs(name)[1:]]
+    if graph.type(name) == "Transpose":
+        order = numbers[0]
+        return order is None or order.size < 2 or order.ravel()[-2] > order.ravel()[-1]
+    if graph.type(name) != "StridedSlice" or any(number is None for number in numbers):
+        return False
+    begins, strides = ([] if number is None else number.ravel().tolist() for number in (numbers[0], numbers[2]))
+    mask = graph.nodes[name].attr["begin_mask"].i
+    starts = [0 if mask >> place & 1 else begin for place, begin in enumerate(begins)]
+    return any(stride != 1 for stride in strides) or len({*starts[-2:], *([0] if len(starts) < 2 else [])}) > 1
 
 
 def _words(whole: WholeGraph, name: str) -> int:

@@ -13,8 +13,9 @@ from legacy.saved.hazards.basics.variable_reads import is_read
 from workloads.lifted.graph import TensorId
 from workloads.support.wording import FEW, counted, listed
 
-#: Ops that scale, and ops that add.
-_VARIANCE = re.compile("(?i)var|std|sigma|mv$")
+#: Names of variances; not of any variable, such as `Variable_1`.
+_VARIANCE = re.compile("(?i)var(?!ia(?!nce)|iou|y)|std|sigma|mv$")
+#: Ops that scale.
 _SCALES = ("Mul", "RealDiv", "Div")
 
 

@@ -92,10 +92,14 @@ def _are_two(found: Analysis, phase: Phase, effects: Sequence[Effect]) -> bool:
 
 
 def _have_own_losses(whole: WholeGraph, effects: Sequence[Effect]) -> bool:
-    """Whether each of some updates has gradients of losses of its own, none of which is a part of another's."""
+    """Whether each of some updates has gradients of losses of its own, none of which is a part of another's.
+
+    A loss behind `stop_gradient`, as in a weight of another one, is no part of that.
+    """
     graph = whole.graph
     ends = [parse_tensor_name(effect.gradient).node for effect in effects if effect.gradient]
     losses = [set(differentiated(graph, graph.ancestors([name], controls=False))) for name in ends]
-    behind = [graph.ancestors(own, controls=False) for own in losses]
+    stopped = [name for name in graph.nodes if graph.type(name) == "StopGradient"]
+    behind = [graph.ancestors(own, stopped, controls=False) for own in losses]
     pairs = itertools.permutations(range(len(losses)), 2)
     return all(losses) and not any(losses[first] & behind[second] for first, second in pairs)

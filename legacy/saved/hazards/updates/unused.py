@@ -50,9 +50,12 @@ def unused_clipping(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _is_shown_at_most(whole: WholeGraph, name: str) -> bool:
-    """Whether no op takes a value, or summaries alone, as histograms of what is applied were meant to be."""
-    users = [use.node for use in whole.graph.users(name)]
-    return not whole.graph.after(name) and all(whole.graph.type(user) in op_types.SUMMARIES for user in users)
+    """Whether no op takes a value, or summaries alone, as histograms of what is applied were meant to be.
+
+    One number that a curve shows, such as a norm that is cut off for the plot, is no gradient of a weight.
+    """
+    kinds = {whole.graph.type(use.node) for use in whole.graph.users(name)}
+    return not whole.graph.after(name) and kinds <= set(op_types.SUMMARIES) - set(op_types.SCALAR_SUMMARIES)
 
 
 def _clips(whole: WholeGraph, name: str, after: set[str]) -> bool:
@@ -142,12 +145,14 @@ def _differentiated_by_nothing(graph: Graph) -> set[str]:
 
     `tf.gradients(loss, [])` makes no more up to TensorFlow 1.4, and later not even that.
     """
-    found, gradients = set(), in_gradient_graphs(graph.nodes)
+    found: set[str] = set()
+    others: set[str] = set()
+    gradients = in_gradient_graphs(graph.nodes)
     for root, targets in differentiations(graph, set(graph.nodes)).items():
         after = graph.descendants([root], controls=False) - {root}
-        if all(name in gradients and forward_name(name, graph.nodes) in targets for name in after):
-            found.update(targets)
-    return found
+        is_alone = all(name in gradients and forward_name(name, graph.nodes) in targets for name in after)
+        (found if is_alone else others).update(targets)
+    return found - others  # a loss may have gradients besides, as of weights beside a list of biases that is empty
 
 
 def _twins(whole: WholeGraph, name: str) -> list[str]:

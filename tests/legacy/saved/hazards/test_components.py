@@ -51,3 +51,21 @@ def test_what_is_used_besides_is_no_fault():
 
 def test_a_part_of_another_dimension_is_of_all_images():
     assert hazards([lambda x: x[:2], lambda x: x[:2]], flips=False) == []
+
+
+@pytest.mark.parametrize("marks, count", [(True, 0), (False, 1)])
+def test_the_marks_of_a_sentence_s_ends_are_no_arrays_that_are_left(marks, count):
+    """An autoencoder's words are its targets, too."""
+
+    def build():
+        words = v1.placeholder(tf.float32, [6], "words")
+        end = [tf.constant([2.0]) if marks else v1.placeholder(tf.float32, [1], f"end{i}") for i in range(2)]
+        joined = tf.concat([end[0], words, end[1]], 0)
+        queue = v1.FIFOQueue(10, [tf.float32] * 2)
+        queue.enqueue([joined[1:-1], joined[1:-1]])
+        w = v1.get_variable("w", [6], use_resource=False)
+        error = tf.reduce_mean(tf.square(tf.reshape(queue.dequeue()[0], [6]) - w))
+        v1.train.GradientDescentOptimizer(0.5).minimize(error, name="train")
+
+    found = equal_components(WholeGraph(saved(traced(build), trainable_variables=["w"])))
+    assert [hazard.id for hazard in found] == ["PART_TAKEN_TWICE"] * count

@@ -194,3 +194,45 @@ def test_a_causal_mask_that_leaves_later_words_is_named(masked, count):
         return tf.nn.softmax(masked(scores, tf.tile(tf.linalg.band_part(tf.ones([1, 5, 5]), -1, 0), [2, 1, 1])))
 
     assert found(inverted_masks, shares) == ["MASK_INVERTED"] * count
+
+
+@pytest.mark.parametrize(
+    "moved, count",
+    [
+        (lambda lower: lower, 1),
+        (lambda lower: tf.transpose(lower), 0),  # what is on the diagonal and above it
+        (lambda lower: tf.linalg.band_part(tf.ones([6, 6]), -1, 0)[:5, :5], 1),
+        (lambda lower: tf.linalg.band_part(tf.ones([6, 6]), -1, 0)[:-1, 1:], 0),  # what is below it
+        (lambda lower: lower[::-1, ::-1], 0),
+    ],
+)
+def test_a_triangle_that_is_turned_is_another_one(moved, count):
+    def shares(scores, ids):
+        return tf.nn.softmax(scores + moved(tf.linalg.band_part(tf.ones([5, 5]), -1, 0)) * -1e9)
+
+    assert found(inverted_masks, shares) == ["MASK_INVERTED"] * count
+
+
+def test_a_key_beside_the_words_stays_for_the_last_one():
+    def shares(scores, ids):
+        with_end = tf.concat([scores, scores[:, :, :1]], 2)
+        return tf.nn.softmax(with_end + tf.linalg.band_part(tf.ones([5, 6]), -1, 0) * -1e9)[:, :, :5]
+
+    assert found(inverted_masks, shares) == []
+
+
+@pytest.mark.parametrize("forward, count", [(lambda lower: 1.0 - lower, 0), (lambda lower: lower, 1)])
+def test_later_words_of_one_of_two_directions_are_no_fault(forward, count):
+    def shares(scores, ids):
+        lower = tf.linalg.band_part(tf.ones([5, 5]), -1, 0)
+        return tf.nn.softmax(scores + lower * -1e9) + tf.nn.softmax(scores + forward(lower) * -1e9)
+
+    assert found(inverted_masks, shares) == ["MASK_INVERTED"] * count
+
+
+def test_a_softmax_of_what_such_words_are_taken_by_is_no_other_direction():
+    def shares(scores, ids):
+        lower = tf.linalg.band_part(tf.ones([5, 5]), -1, 0)
+        return tf.nn.softmax(tf.nn.softmax(scores + lower * -1e9) @ scores)
+
+    assert found(inverted_masks, shares) == ["MASK_INVERTED"]

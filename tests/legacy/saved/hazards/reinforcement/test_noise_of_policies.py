@@ -32,3 +32,27 @@ def test_a_divergence_with_the_wrong_sign_is_no_entropy(scale, is_whole):
         return tf.reduce_mean(tf.square(code @ variable("decoder", 3, 4) - x)) + tf.reduce_mean(divergence)
 
     assert found(minimized_noise, total) == ([] if is_whole else ["ENTROPY_MINIMIZED"])
+
+
+@pytest.mark.parametrize(
+    "divided, count",
+    [
+        (lambda errors, h: 0.5 * tf.square(errors / tf.exp(h)), 0),
+        (lambda errors, h: 0.5 * tf.square(errors) * tf.exp(-2.0 * h), 0),
+        (lambda errors, h: (0.5 + tf.square(errors)) / (2.0 * tf.exp(2.0 * h)), 0),
+        (lambda errors, h: tf.square(errors), 1),
+        (lambda errors, h: tf.square(errors) * tf.exp(h), 1),  # which rises with the deviation, as the logarithm does
+    ],
+)
+@pytest.mark.parametrize("is_of_data", [True, False])
+def test_a_likelihood_of_other_values_than_the_drawn_ones_is_no_entropy(divided, count, is_of_data):
+    """A decoder's; the errors of what is drawn are the noise, whatever the deviation."""
+
+    def total():
+        x = fed("x", 8, 4)
+        mean, h = x @ variable("mean", 4, 3), x @ variable("deviation", 4, 3)
+        drawn = mean + tf.exp(h) * v1.random_normal([8, 3])
+        errors = (fed("targets", 8, 3) if is_of_data else drawn) - mean
+        return tf.reduce_mean(divided(errors, h) + h) + tf.reduce_mean(tf.square(drawn @ variable("critic", 3, 1)))
+
+    assert found(minimized_noise, total) == ["ENTROPY_MINIMIZED"] * (count if is_of_data else 1)

@@ -93,3 +93,16 @@ def test_a_variance_that_adds_products_of_deviations_follows_no_mean(squared):
         return hidden, [v1.assign(mean, moved), v1.assign(kept, kept + spread)]
 
     assert len(list(variance_that_follows_the_mean(whole_of(update)))) == (not squared)
+
+
+@pytest.mark.parametrize("name, count", [("bn/moving_var", 1), ("Variable_1", 0), ("slow_variable", 0), ("bn/var", 1)])
+def test_averages_of_one_value_that_are_named_variables_are_no_variances(name, count):
+    """A fast and a slow average."""
+
+    def update(hidden):
+        mean = tf.reduce_mean(hidden, 0)
+        kept = [v1.get_variable(n, [3], use_resource=False, trainable=False) for n in ("average", name)]
+        return hidden, [v1.assign(k, k * keep + mean * (1.0 - keep)) for k, keep in zip(kept, (0.9, 0.99))]
+
+    found = [hazard.id for hazard in variance_that_follows_the_mean(whole_of(update))]
+    assert found == ["VARIANCE_FOLLOWS_MEAN"] * count

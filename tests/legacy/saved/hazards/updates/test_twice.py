@@ -44,7 +44,7 @@ def test_one_update_or_one_of_each_tower_is_not():
     assert two_updates(each) == []
 
 
-@pytest.mark.parametrize("second, is_named", [("critic", False), ("both", True), ("part", True)])
+@pytest.mark.parametrize("second, is_named", [("critic", False), ("both", True), ("part", True), ("weighed", False)])
 def test_optimizers_of_an_actor_and_its_critic_may_share_layers(second, is_named):
     """Not so two of which one's loss is a part of the other's, as that without penalties which was left."""
 
@@ -53,6 +53,7 @@ def test_optimizers_of_an_actor_and_its_critic_may_share_layers(second, is_named
         shared = tf.tanh(v1.placeholder(tf.float32, [8, 4], "x") @ w)
         actor, critic = tf.reduce_mean(tf.square(shared[:, 0])), tf.reduce_mean(tf.abs(shared[:, 1]), name="critic")
         losses = {"critic": critic, "both": actor + critic, "part": actor + tf.reduce_sum(w**2)}
+        losses["weighed"] = critic * tf.stop_gradient(actor)
         rules = v1.train.RMSPropOptimizer(0.5), v1.train.RMSPropOptimizer(0.5, name="Other")
         tf.group([rule.minimize(loss) for rule, loss in zip(rules, (actor, losses[second]))], name="train")
 

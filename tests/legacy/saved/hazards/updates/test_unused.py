@@ -161,3 +161,34 @@ def test_a_tower_whose_list_of_weights_is_empty_is_named(towers, listed_late, co
 
     found = [hazard.op for hazard in losses_of_other_towers(whole_of(build))]
     assert found == ["tower_0/loss"] * count
+
+
+@pytest.mark.parametrize("of_norm", [True, False])
+def test_a_norm_that_is_cut_off_for_a_curve_is_no_clipping(of_norm):
+    def build():
+        w, x = model()
+        gradients = tf.gradients(tf.reduce_mean(tf.square(x @ w)), [w])
+        if of_norm:
+            v1.summary.scalar("norm", tf.minimum(tf.linalg.global_norm(gradients), 10.0))
+        else:
+            v1.summary.histogram("gradient", tf.clip_by_norm(gradients[0], 10.0))
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients(zip(gradients, [w]), name="train")
+
+    assert [hazard.id for hazard in unused_clipping(whole_of(build))] == ([] if of_norm else ["CLIPPING_UNUSED"])
+
+
+def test_an_empty_list_beside_the_trained_weights_is_no_fault():
+    """As of the biases of a net that has none."""
+
+    def build():
+        x, gradients = v1.placeholder(tf.float32, [6, 4], "x"), []
+        for tower, part in enumerate(tf.split(x, 2)):
+            with v1.variable_scope("", reuse=tower > 0), tf.name_scope(f"tower_{tower}"):
+                w = v1.get_variable("w", [4, 1], use_resource=False)
+                loss = tf.reduce_mean(tf.square(part @ w), name="loss")
+                gradients += tf.gradients(loss, [w])
+                start = tf.ones([], name="gradients_1/Fill")  # as TensorFlow 1.4 does
+                tf.reshape(start, [], name="gradients_1/" + loss.op.name + "_grad/Reshape")
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(sum(gradients), w)], name="train")
+
+    assert list(losses_of_other_towers(whole_of(build))) == []

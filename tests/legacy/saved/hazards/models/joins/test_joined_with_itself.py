@@ -40,3 +40,26 @@ def test_one_that_no_convolution_takes_is_not():
         return tf.reduce_mean(tf.square(tf.concat([up, up], 3)))
 
     assert found(joined_with_themselves, total) == []
+
+
+@pytest.mark.parametrize("channels, count", [(1, 0), (2, 1)])
+def test_one_channel_may_be_repeated_for_a_layer_of_colours(channels, count):
+    def total():
+        small = tf.nn.conv2d(fed("x", 2, 4, 4, 3), variable("first", 3, 3, 3, channels), 1, "SAME")
+        grey = tf.image.resize(small, [8, 8])
+        colours = tf.concat([grey, grey, grey], 3)
+        return tf.reduce_mean(tf.square(tf.nn.conv2d(colours, variable("last", 3, 3, 3 * channels, 1), 1, "SAME")))
+
+    assert found(joined_with_themselves, total) == ["JOINED_WITH_ITSELF"] * count
+
+
+@pytest.mark.parametrize("steps, count", [(1, 1), (2, 0)])
+def test_a_first_estimate_may_be_the_enlarged_image(steps, count):
+    def total():
+        estimate = enlarged = tf.image.resize(fed("x", 2, 4, 4, 3), [8, 8])
+        kernel = variable("refine", 3, 3, 6, 3)
+        for _ in range(steps):
+            estimate = tf.nn.conv2d(tf.concat([enlarged, estimate], 3), kernel, 1, "SAME")
+        return tf.reduce_mean(tf.square(estimate))
+
+    assert found(joined_with_themselves, total) == ["JOINED_WITH_ITSELF"] * count
