@@ -46,9 +46,17 @@ def _penalties(plan: Plan, graph: Graph, loss: str) -> dict[str, float] | None:
             if weight is None:
                 return None
             rates[weight] = rates.get(weight, 0.0) + factor
-        elif graph.type(term.node) != "Const" and not data & graph.ancestors([term.node], controls=False):
-            return None
+        elif graph.type(term.node) != "Const":
+            before = graph.ancestors([term.node], controls=False)
+            if not data & before or any(_is_of_squares(plan, graph, name) for name in before):
+                return None
     return rates
+
+
+def _is_of_squares(plan: Plan, graph: Graph, name: str) -> bool:
+    """Returns whether a node squares a weight: a penalty, perhaps, that a term of data contains or a setting scales."""
+    kind = graph.type(name)
+    return kind == "L2Loss" or kind == "Square" and _variable(plan, graph, graph.inputs(name)[0]) is not None
 
 
 def _terms(graph: Graph, tensor: TensorId, factor: float) -> Iterator[tuple[TensorId, float]]:
