@@ -1,6 +1,8 @@
-"""Weights of the terms of a loss that counted steps give, as that of an annealed divergence."""
+"""Weights of the terms of a loss that counted steps give, as that of an annealed divergence, or that are 0."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
@@ -8,19 +10,23 @@ from workloads.support.wording import FEW, listed
 
 
 def weight_sentence(analysed: AnalysedStep, term: str) -> str:
-    """Describes the weight of a term that changes from step to step.
+    """Describes the weight of a term that changes from step to step, or that is 0.
 
     Args:
       analysed: the training step.
       term: the last node of the term.
 
     Returns:
-      Such as "; its weight is a function of global_step"; "" of a term without such a weight.
+      Such as "; its weight is a function of global_step", or "; its weight is 0"; "" of a term without such a weight.
     """
     graph = analysed.graph
     while graph.type(term) == "Identity":
         term = graph.inputs(term)[0].node
-    factors = [tensor.node for tensor in graph.inputs(term)] if graph.type(term) == "Mul" else []
+    tensors = graph.inputs(term) if graph.type(term) == "Mul" else []
+    constants = [analysed.imported.constant(*tensor) for tensor in tensors]
+    if any(value is not None and value.size and not np.any(value) for value in constants):
+        return "; its weight is 0"
+    factors = [tensor.node for tensor in tensors]
     counters = [names for names in (_counters(analysed, factor) for factor in factors) if names]
     return f"; its weight is a function of {listed(counters[0], FEW)}" if len(counters) == 1 else ""
 

@@ -26,10 +26,12 @@ def statistics_of_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
     """Finds statistics that are updated from one tower's batches, or by several towers in turn."""
     towers = found.plan.towers
     groups, shown = _statistics_by_towers(found), _averages_to_show(found)
+    if towers < 2:
+        groups = {IN_TURN: _raced_by_passes(whole, found)}
     states = shared_states(whole)
     groups = {who: [name for name in names if name not in states] for who, names in groups.items()}
     groups = {who: names for who, names in groups.items() if names}
-    if towers < 2 or (_are_even(groups, towers) and IN_TURN not in groups):
+    if _are_even(groups, towers) and IN_TURN not in groups:
         return
     for who, names in groups.items():
         own = names if who == IN_TURN else [name for name in names if name not in shown]
@@ -159,6 +161,19 @@ def _statistics_by_towers(found: Analysis) -> dict[tuple[int, ...], list[str]]:
         elif name in raced:
             groups[IN_TURN].append(name)
     return groups
+
+
+def _raced_by_passes(whole: WholeGraph, found: Analysis) -> list[str]:
+    """Statistics that towers of a graph change in no fixed order, in a step whose weights one of the towers trains."""
+    if whole.count < 2:
+        return []
+    roles = {variable.name for variable in found.plan.variables if variable.role == "statistic"}
+    raced = []
+    for race in [race for phase in found.plan.phases for race in phase.races if race.reader is None]:
+        nodes = [name for name in (race.first, race.second) if name in whole.graph.nodes]
+        if race.variable in roles and len(set().union(*map(whole.data_towers, nodes))) > 1:
+            raced.append(race.variable)
+    return list(dict.fromkeys(raced))
 
 
 def _adds_nothing(graph: Graph, effect: Effect) -> bool:

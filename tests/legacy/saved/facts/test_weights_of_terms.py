@@ -1,4 +1,4 @@
-"""Weights of terms that follow the step, beside constants and weights of data."""
+"""Weights of terms that follow the step, or that are 0, beside other constants and weights of data."""
 
 import pytest
 import tensorflow as tf
@@ -21,6 +21,7 @@ def annealed(x):
     [
         (annealed, "; its weight is a function of global_step"),
         (lambda x: tf.constant(0.5), ""),
+        (lambda x: tf.constant(0.0), "; its weight is 0"),
         (lambda x: tf.reduce_mean(tf.abs(x)), ""),
         (lambda x: tf.exp(-variable("s")), ""),
     ],
@@ -55,3 +56,23 @@ def test_a_copy_of_a_weighted_term_is_told_as_well():
     analysed = AnalysedStep(analyse_graph(saved(traced(build), trainable_variables=["w"]), "small", ["train"]))
     assert weight_sentence(analysed, "weighted") == "; its weight is a function of global_step"
     assert weight_sentence(analysed, "mul_1") == ""
+
+
+@pytest.mark.parametrize("rate, text", [(0.0, "; its weight is 0"), (0.01, "")])
+def test_a_penalty_of_weight_0_beside_others_is_told(rate, text):
+    """As a decay that a helper makes for every layer, and that is switched off for one."""
+
+    def build():
+        x = parts("x", 8, 3)
+
+        def loss(tower):
+            hidden, last = variable("hidden", 3, 3), variable("last", 3, 1)
+            errors = tf.reduce_mean(tf.square(tf.matmul(tf.matmul(x(tower), hidden), last)))
+            first = tf.multiply(tf.nn.l2_loss(hidden), rate, name="first")
+            return tf.add_n([errors, first, tf.multiply(tf.nn.l2_loss(last), 0.01, name="second")])
+
+        return program(loss)()
+
+    rows = {row["term"]: row["is"] for row in sections_of(build)["losses"]}
+    assert rows["tower_0/first"] == f"depends on weights only: a regularizer{text}"
+    assert rows["tower_0/second"] == "depends on weights only: a regularizer"

@@ -96,6 +96,24 @@ def test_statistics_of_one_tower_alone_are_meant():
     assert not list(statistics.statistics_of_towers(WHOLE, analysis({"move0": "s"}, towers=1)))
 
 
+@pytest.mark.parametrize(
+    "towers, roles, races, count",
+    [
+        ((0, 1), ("statistic",), True, 1),
+        ((0, 0), ("statistic",), True, 0),  # one tower's network, run twice
+        ((0, 1), ("state",), True, 0),
+        ((0, 1), ("statistic",), False, 0),
+    ],
+)
+def test_statistics_of_towers_of_which_one_trains(towers, roles, races, count):
+    """As where the gradients of the first tower alone are applied, and the update waits for all towers' statistics."""
+    whole = mock.Mock(count=2, graph=graph_of(MEANS), writes={})
+    whole.data_towers = lambda name: {towers[int(name[-1])]}
+    found = analysis({"move0": "s", "move1": "s"}, towers=1, roles=roles, races=races)
+    hazards = list(statistics.statistics_of_towers(whole, found))
+    assert [(hazard.id, hazard.op) for hazard in hazards] == [("STATISTICS_RACE", "s")] * count
+
+
 @pytest.mark.parametrize("decay, count", [(1.0, 0), (0.75, 1)])
 def test_statistics_to_which_nothing_is_added_are_not_updated(decay, count):
     """A batch norm that runs as in evaluation has a decay of 1."""
