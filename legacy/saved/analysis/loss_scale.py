@@ -55,7 +55,7 @@ def loss_scale(
     Returns:
       1/N for a mean of N towers' losses, or for losses that are divided by N before they are differentiated; the
       derivative by the first tower's loss for anything else that is made from all losses; a constant factor on the
-      losses that the combining takes back, but for 1/N; otherwise 1.
+      losses that the combining takes back, but for 1/N; otherwise 1. Of a loss that is maximized it is negative.
     """
     if not losses:
         return 1.0
@@ -65,7 +65,7 @@ def loss_scale(
             scale = _derivative(cutter, TensorId(target, 0), given)
             return term_weights(graph, towers, target).get(losses[0], 1.0) if scale is None else scale
     for factor in _constant_factors(graph, imported, losses[0].node):
-        if any(abs(factor * scale * towers.count - 1) < SCALE_TOLERANCE for scale in {1.0, *combined}):
+        if any(abs(abs(factor) * scale * towers.count - 1) < SCALE_TOLERANCE for scale in {1.0, *combined}):
             return factor
     return 1.0
 

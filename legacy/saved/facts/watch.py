@@ -171,13 +171,13 @@ def _of_losses(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
     elif is_differentiated_by_each(analysed.graph, towers, phase):
         yield f"{phase.train_op}: each of the {towers} towers differentiates the one loss of all of them"
     elif sums_to_mean(phase, towers) and not is_averaged_twice(phase, towers) and _has_sums(analysed, phase):
+        sign = "-" if phase.loss_scale < 0 else ""
         if analysed.may_be_its_own(phase):
             yield (
-                f"{phase.train_op}: each tower's loss has the factor 1/{towers}; the sum over towers is a mean if that "
+                f"{phase.train_op}: each tower's loss has the factor {sign}1/{towers}; the sum over towers is a mean if that "
                 "stands for the towers, and no mean if it is a weight of the loss, such as the half of a square"
             )
         else:
-            sign = "-" if phase.loss_scale < 0 else ""
             yield f"{phase.train_op}: each tower's loss counts {sign}1/{towers}: its sum over towers is a mean"
     elif is_averaged_twice(phase, towers) and not analysed.may_be_its_own(phase):
         yield (
