@@ -35,6 +35,7 @@ def lstm_step(length, inputs, bias, kernel, time, c, h):
 
 def tower_loss(scope, batch):
     """Returns the loss of one tower."""
+    batch_size = int(batch["x"].shape[0])
     length = batch["length"]
     steps = tf.minimum(5, tf.maximum(1, tf.reduce_max(length)))
     inputs = tf.TensorArray(tf.float32, 5).unstack(tf.transpose(batch["x"], [1, 0, 2]))
@@ -43,7 +44,7 @@ def tower_loss(scope, batch):
     _, _, h = tf.while_loop(
         lambda time, c, h: (time < 5) & (time < steps),
         lambda *state: lstm_step(length, inputs, bias, kernel, *state),
-        [0, tf.zeros([4, 5], tf.float32), tf.zeros([4, 5], tf.float32)],
+        [0, tf.zeros([batch_size, 5]), tf.zeros([batch_size, 5])],
     )
     x = tf.matmul(h, scope.get("rnn/dense/kernel", (5, 3)))
     logits = tf.nn.bias_add(x, scope.get("rnn/dense/bias", (3,), ZEROS))

@@ -41,6 +41,7 @@ class Forward:
       loops: {op: loop that it stands for}.
       wholes: placeholders of all towers' examples, of which this tower has a part.
       untrained: placeholders of the variables that no gradient trains.
+      examples: placeholders of the tower's own examples.
       handed_on: tensors that the next iteration of a loop gets, which is a use of them; none outside of loops.
     """
 
@@ -57,6 +58,8 @@ class Forward:
         entries = plan.inputs + plan.common
         whole = {tensor for entry in entries if part_of_whole(entry, entries) for tensor in entry.tensors}
         self.wholes = {name for name, feed in cut.feeds.items() if feed.kind == "cut" and str(feed.key) in whole}
+        owners = {name: self._inputs.get(str(feed.key)) for name, feed in cut.feeds.items() if feed.kind == "cut"}
+        self.examples = {name for name, entry in owners.items() if entry is not None and entry.has_examples}
         self._towers = plan.towers
         self.fixed = plan.batch is not None
         sizes = ((plan.batch, plan.batch),) if plan.batch is not None else BATCHES
@@ -186,6 +189,7 @@ class LoopInside(Forward):
         self.cut, self.loops, self.fixed, self.batch = outer.cut, {}, outer.fixed, outer.batch
         self.handed_on, self.wholes, self._towers = list(loop.results), outer.wholes, outer._towers
         self.untrained: set[str] = set()  # what enters a loop has other names inside
+        self.examples: set[str] = set()
         self._other_batch = outer._other_batch if not outer.fixed else outer.batch
         self.typed = _typed_inside(loop, outer.typed)
         self._other = self.typed if outer.fixed else _typed_inside(loop, outer._other)

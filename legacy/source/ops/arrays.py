@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Item, Listing, Literal, Name, call, values_used
-from legacy.source.ops.constants import band_expression, constant_expression, range_expression
+from legacy.source.ops.constants import band_expression, range_expression
 from legacy.source.ops.tables import block_expression
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def write_table(op: OpView) -> Expression | None:
     """Writes a constant that is too large to be listed: one number, a range, a band, few blocks, or a file's table."""
     value = tf.make_ndarray(op.operation.get_attr("value"))
     if value.size and (value == value.flat[0]).all():
-        return constant_expression(value)
+        return op.constant_of(op.output, value)
     if value.dtype.kind not in "fiub":
         return None
     if value.dtype.kind in "fi":

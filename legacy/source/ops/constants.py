@@ -72,7 +72,7 @@ def range_expression(value: np.ndarray) -> Expression | None:
     return counted if value.ndim == 1 else call("tf.reshape", counted, list(value.shape))
 
 
-def filled_expression(shape: Sequence[int], number: Any) -> Expression:
+def filled_expression(shape: Sequence[int | Expression], number: Any) -> Expression:
     """Returns the expression of an array of one number, which is a numpy scalar.
 
     >>> filled_expression((8, 8), np.float32(0.5)).arguments[1].value
@@ -81,7 +81,7 @@ def filled_expression(shape: Sequence[int], number: Any) -> Expression:
     dtype = Name("tf." + number.dtype.name)
     filled = {0: "tf.zeros", 1: "tf.ones"}.get(number)
     if filled:
-        return call(filled, list(shape), dtype)
+        return call(filled, list(shape), *([] if number.dtype.name == "float32" else [dtype]))
     return call("tf.fill", list(shape), number if number.dtype.name in USUAL else call("tf.constant", number, dtype))
 
 

@@ -30,7 +30,7 @@ def block_expression(value: np.ndarray) -> Expression | None:
 
     >>> from legacy.source.basics.rendering import expression_text
     >>> expression_text(block_expression(np.repeat(np.triu(np.ones((16, 16), np.float32)), 2, axis=0)))
-    'tf.repeat(tf.linalg.band_part(tf.ones([16, 16], tf.float32), 0, 15), 2, axis=0)'
+    'tf.repeat(tf.linalg.band_part(tf.ones([16, 16]), 0, 15), 2, axis=0)'
     """
     if not value.size or value.dtype.kind not in "fi" or not np.isfinite(value).all():
         return None

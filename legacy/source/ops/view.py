@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from legacy.source.basics.divided_losses import ALL_EXAMPLES
 from legacy.source.basics.expressions import BATCH_SIZE, Infix, Listing, Literal, Value, as_expression
 from legacy.source.basics.old_derivatives import OLD_DERIVATIVE, WAITED_FOR
-from legacy.source.ops.constants import constant_expression
+from legacy.source.ops.batch_rows import rows_of_batch
+from legacy.source.ops.constants import constant_expression, filled_expression
 from legacy.source.ops.gradient_order import groups_gradients, orders_gradients
 from workloads.lifted.pieces.noise import TWINS
 
@@ -66,7 +67,7 @@ class OpView:
         if value is None:
             return Value(tensor)
         if not self._forward.varies(tensor):
-            return constant_expression(value)
+            return self.constant_of(tensor, value)
         of_all = self._forward.per_example_of_all(tensor)
         if of_all is not None and (value.dtype.kind == "f" or of_all == int(of_all)):
             return ALL_EXAMPLES if of_all == 1.0 else Infix("*", Literal(_plain_number(of_all)), ALL_EXAMPLES)
@@ -78,6 +79,20 @@ class OpView:
         if factor == 1.0:
             return BATCH_SIZE
         return Infix("*", Literal(_plain_number(factor)), BATCH_SIZE)
+
+    def constant_of(self, tensor: str, value: np.ndarray) -> Expression:
+        """Returns a constant as an expression; one of equal numbers for each example, as a state's zeros, by the batch.
+
+        Args:
+          tensor: its name.
+          value: its value.
+
+        Returns:
+          The expression.
+        """
+        if tensor in rows_of_batch(self._forward) and value.size > 1 and (value == value.flat[0]).all():
+            return filled_expression((BATCH_SIZE, *value.shape[1:]), value.flat[0])
+        return constant_expression(value)
 
     def constant(self, position: int) -> np.ndarray | None:
         """Returns the value of input number `position` if it is the same for all batches; else None."""

@@ -353,7 +353,7 @@ def masked_weight():
 #: {program: a line of its source}.
 PROGRAMS = {
     averages_with_a_frozen_one: '"frozen/ExponentialMovingAverage"',
-    masked_weight: "tf.repeat(tf.ones([12, 12], tf.float32) - tf.linalg.band_part(",
+    masked_weight: "tf.repeat(tf.ones([12, 12]) - tf.linalg.band_part(",
     mean_of_the_inputs: "    part = context.all_reduce(tf.distribute.ReduceOp.MEAN, part)",
     rows_clipped_by_each_towers_norm: "tf.linalg.global_norm([gradients[name] for name in WEIGHTS])",
     rows_made_dense_scaled_and_clipped: "gradients[name][0] / 8.0",

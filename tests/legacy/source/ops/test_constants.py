@@ -16,7 +16,7 @@ def test_a_number_is_a_literal_and_a_table_a_constant_with_its_dtype():
 
 
 def test_a_table_of_one_number_is_filled():
-    assert expression_text(constant_expression(np.zeros((2, 3), np.float32))) == "tf.zeros([2, 3], tf.float32)"
+    assert expression_text(constant_expression(np.zeros((2, 3), np.float32))) == "tf.zeros([2, 3])"
     filled = expression_text(constant_expression(np.full((2, 2), 0.5, np.float32)))
     assert filled == "tf.fill([2, 2], 0.5)" and tf.fill([2, 2], 0.5).dtype == tf.float32
     assert expression_text(constant_expression(np.full(2, 7, np.int32))) == "tf.fill([2], 7)"

@@ -64,7 +64,7 @@ def test_as_many_of_the_largest_entries_as_there_are_is_no_raw_op():
         (lambda x: tf.nn.avg_pool3d(x, 2, 1, "VALID"), 'return tf.nn.avg_pool3d(batch["x"], 2, 1, "VALID")'),
         (
             lambda x: tf.nn.conv3d(x, tf.ones([1, 3, 3, 2, 2]), [1, 1, 2, 2, 1], "SAME"),
-            'return tf.nn.conv3d(x, tf.ones([1, 3, 3, 2, 2], tf.float32), strides=[1, 1, 2, 2, 1], padding="SAME")',
+            'return tf.nn.conv3d(x, tf.ones([1, 3, 3, 2, 2]), strides=[1, 1, 2, 2, 1], padding="SAME")',
         ),
     ],
 )
