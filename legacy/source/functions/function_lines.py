@@ -61,7 +61,7 @@ def function_lines(
         *re.findall(r"\w+", signature),
         *(s.expression.variable for s in statements if isinstance(s.expression, Loop)),
     }
-    statements, steps = unrolled_steps(statements)
+    statements, steps = unrolled_steps(statements, completes=True)
     names = name_values(statements, results, parameters, shape, given - set(parameters.values()))
     lines = [*signature_lines(signature), *docstring_lines(docstring)]
     uses_batch = any(leaf == BATCH_SIZE for statement in statements for leaf in leaves(statement.expression))

@@ -21,7 +21,7 @@ from legacy.source.basics.expressions import (
 )
 from legacy.source.basics.rendering import WIDTH, expression_text, layout
 from legacy.source.functions.loop_headers import header_of_steps, without_item
-from legacy.source.functions.step_bodies import Unrolled, result_of_step
+from legacy.source.functions.step_bodies import Unrolled, result_of_step, results_before
 from legacy.source.lines.identifiers import RESERVED
 from legacy.source.lines.naming import numbered
 
@@ -159,7 +159,8 @@ def _name_results(run: Unrolled, statements: Sequence[Statement], around: _Aroun
       The names.
     """
     steps = [[one.targets for one in statements[run.start + n * run.length :][: run.length]] for n in range(run.turns)]
-    last = _last_uses(run)
+    last, before = _last_uses(run), _last_uses_before(run)
+    starts = _starts_that_end(run, statements, around, names)
     named = _Named({}, {}, [])
     for key in [(k, m) for k, targets in enumerate(steps[0]) for m in range(len(targets))]:
         own = [step[key[0]][key[1]] for step in steps]
@@ -169,9 +170,13 @@ def _name_results(run: Unrolled, statements: Sequence[Statement], around: _Aroun
         if last[key] < 0:
             named.local[key] = "_"
             continue
-        name = _base(own, names)
-        needed = {one for other, one in named.local.items() if last[other] > key[0] or other[0] == key[0]}
-        taken = {*around.kept, *needed, *(around.later if is_kept else ())}
+        name = starts.get(key) or _base(own, names)
+        needed = {
+            one
+            for other, one in named.local.items()
+            if last[other] > key[0] or other[0] == key[0] or other[0] < before.get(key, 0)
+        }
+        taken = {*(around.kept - {starts.get(key, "")}), *needed, *(around.later if is_kept else ())}
         named.local[key] = numbered("x" if name == "_" else name, taken)
         if is_listed:
             lists = [one for _, _, one in named.lists]
@@ -220,6 +225,33 @@ def _last_uses(run: Unrolled) -> Dict[Tuple[int, int], int]:
                 end = run.length if result.is_before else number
                 found[result.key] = max(end, found.get(result.key, -1))
     return found
+
+
+def _last_uses_before(run: Unrolled) -> Dict[Tuple[int, int], int]:
+    """Returns {(statement, result): last statement of a step that takes it of the step before}."""
+    taken = [(one, number) for number, expression in enumerate(run.body) for one in results_before(expression)]
+    return dict(taken)
+
+
+def _starts_that_end(
+    run: Unrolled, statements: Sequence[Statement], around: _Around, names: Dict[str, str]
+) -> Dict[Tuple[int, int], str]:
+    """Returns {(statement, result): name of the value that the first step takes}, if nobody else takes this value.
+
+    Args:
+      run: the steps.
+      statements: of the function.
+      around: what stands around the loop.
+      names: {tensor: name} as without a loop.
+
+    Returns:
+      The names, which a loop's results may have, too.
+    """
+    tensors = {key: one.tensor for key, one in run.starts.items() if isinstance(one, Value)}
+    users = collections.Counter(tensor for one in (*run.body, *run.starts.values()) for tensor in values_used(one))
+    given = _made(statements[: run.start])
+    ends = {key: one for key, one in tensors.items() if users[one] == 1 and one in given and one not in around.after}
+    return {key: names[one] for key, one in ends.items() if "[" not in names[one]}
 
 
 def _made(statements: Sequence[Statement]) -> set[str]:

@@ -14,6 +14,7 @@ from legacy.source.basics.expressions import (
     values_used,
 )
 from legacy.source.functions.first_steps import first_step, first_steps
+from legacy.source.functions.last_steps import with_last_step
 from legacy.source.functions.step_bodies import (
     Unrolled,
     asks,
@@ -35,13 +36,14 @@ FEWEST, MOST_STATEMENTS = 4, 24
 
 
 def unrolled_steps(
-    statements: Sequence[Statement], most: int = MOST_STATEMENTS
+    statements: Sequence[Statement], most: int = MOST_STATEMENTS, completes: bool = False
 ) -> Tuple[List[Statement], List[Unrolled]]:
     """Finds the steps that are unrolled in some statements.
 
     Args:
       statements: of a function.
       most: statements of a turn.
+      completes: whether a last step gets the statements that it lacks, see `with_last_step`.
 
     Returns:
       The statements, in which what stands between those of the first step comes before it, and the steps.
@@ -58,7 +60,7 @@ def unrolled_steps(
     }
     position = 0
     while position < len(result):
-        made = _run_at(result, outlines, items, position, most)
+        made = _run_at(result, outlines, items, position, most, completes)
         if made is None:
             position += 1
             continue
@@ -69,8 +71,10 @@ def unrolled_steps(
         others = [one for n, one in enumerate(result[run.start : position], run.start) if n not in first or asks(one)]
         steps = [one for n, one in enumerate(result[run.start : position], run.start) if n in first and not asks(one)]
         result[run.start : position] = [*others, *steps]
-        outlines = [forms.setdefault(_outline(one), len(forms)) for one in result]
         run = run._replace(start=run.start + len(others))
+        if completes:
+            result, run = with_last_step(result, items, run, run.start + run.length * run.turns)
+        outlines = [forms.setdefault(_outline(one), len(forms)) for one in result]
         found.append(run)
         position = run.start + run.length * run.turns
         items.update(_items_of(run, result))
@@ -156,6 +160,7 @@ def _run_at(
     items: Dict[str, Tuple[str, int]],
     position: int,
     most: int,
+    completes: bool,
 ) -> Optional[_RunAt]:
     """Returns the steps that begin at a statement, or less than one step later, with the number of their second one.
 
@@ -165,10 +170,16 @@ def _run_at(
       items: {tensor: (first one of its list, its number)}.
       position: number of the statement.
       most: statements of a step.
+      completes: whether a last step that lacks some counts.
 
     Returns:
       The most steps of the shortest length; None if there are none.
     """
+
+    def turns(made: _RunAt) -> int:
+        end = made.second + made.run.length * made.run.turns - len(made.first)
+        return (with_last_step(statements, items, made.run, end)[1] if completes else made.run).turns
+
     for length in range(1, min(most, (len(statements) - position) // (FEWEST - 1)) + 1):
         runs: List[_RunAt] = []
         for start in range(position, position + 3 * length):  # also where a step begins that comes after the first two
@@ -180,7 +191,7 @@ def _run_at(
             found = [_steps(statements, items, start, length, direction) for direction in (1, -1)]
             runs += [run for run in found if run is not None]
         if runs:
-            return max(runs, key=lambda one: (one.run.turns, -one.second))
+            return max(runs, key=lambda one: (turns(one), -one.second))
     return None
 
 

@@ -63,7 +63,7 @@ def with_steps_apart(definitions: Sequence[Definition]) -> StepsApart:
 
 def size_with_steps(statements: Sequence[Statement]) -> Tuple[int, int]:
     """Returns how many statements some statements are if unrolled steps are loops, and the number of these loops."""
-    ordered, runs = unrolled_steps(statements)
+    ordered, runs = unrolled_steps(statements, completes=True)
     return len(ordered) - sum(run.length * (run.turns - 1) for run in runs), len(runs)
 
 
