@@ -174,8 +174,8 @@ def _of_losses(analysed: AnalysedStep, phase: Phase) -> Iterator[str]:
         sign = "-" if phase.loss_scale < 0 else ""
         if analysed.may_be_its_own(phase):
             yield (
-                f"{phase.train_op}: each tower's loss has the factor {sign}1/{towers}; the sum over towers is a mean if that "
-                "stands for the towers, and no mean if it is a weight of the loss, such as the half of a square"
+                f"{phase.train_op}: each tower's loss has the factor {sign}1/{towers}; the sum over towers is a mean "
+                "if that stands for the towers, and no mean if it is a weight of the loss, such as the half of a square"
             )
         else:
             yield f"{phase.train_op}: each tower's loss counts {sign}1/{towers}: its sum over towers is a mean"

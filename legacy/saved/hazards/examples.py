@@ -43,7 +43,7 @@ def batch_constants(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     summed = not any(_is_mean(found, combine) for phase in plan.phases for combine in phase.combine)
     for loss in [loss for phase in plan.phases for loss in phase.losses[:1]]:
         for name in ancestors_of_tensors(graph, [loss]):
-            divisor, total = _divisor_of_sum(whole, graph, imported, name) or (0, "")
+            divisor, total = _divisor_of_sum(whole, found, name) or (0, "")
             counts, is_flat = _counts_of_examples(found, total) if divisor else (set(), False)
             of_all_towers = {n * plan.towers for n in counts}
             is_flat |= plan.batch is None and 0 not in counts and all(divisor % n == 0 for n in counts)
@@ -164,8 +164,9 @@ def _divided_text(divisor: int, batch: int | None, towers: int) -> str:
     return f"a sum over a tower's {batch} examples is divided by {divisor:g}"
 
 
-def _divisor_of_sum(whole: WholeGraph, graph: Graph, imported: ImportedGraph, name: str) -> tuple[int, str] | None:
-    """(c > 1, the Sum) of a step's node `Sum(...) / c` or `Sum(...) * (1 / c)`; None for any other node."""
+def _divisor_of_sum(whole: WholeGraph, found: Analysis, name: str) -> tuple[int, str] | None:
+    """(c > 1, the Sum) of a forward node `Sum(...) / c` or `Sum(...) * (1 / c)`; None for any other node."""
+    graph, imported = found.cut.graph, found.context.imported  # with placeholders that the whole graph lacks
     if graph.type(name) not in ("RealDiv", "Div", "Mul") or is_gradient_op(name):
         return None
     values = [(whole.value(p), i) for i, (p, _) in enumerate(graph.inputs(name)) if p in whole.graph.nodes]

@@ -42,8 +42,17 @@ def mean(gradients):
     return tf.add_n(gradients) / len(gradients)
 
 
+def maximized(x, factor):
+    return factor * tf.reduce_mean(tf.math.log_sigmoid(results(x)))
+
+
 def test_a_half_of_squares_that_are_added_up_fixes_the_number(tmp_path):
     assert_own_number(program(half_of_squares, tf.add_n), OWN, tmp_path)
+
+
+def test_a_half_that_is_maximized_fixes_the_number_too(tmp_path):
+    own = OWN.replace("0.5", "-0.5")
+    assert_own_number(program(lambda x, towers: maximized(x, -0.5), tf.add_n), own, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +62,8 @@ def test_a_half_of_squares_that_are_added_up_fixes_the_number(tmp_path):
         (entropy, tf.add_n),
         (lambda x, towers: entropy(x, towers), tf.add_n),
         (lambda x, towers: tf.reduce_sum(results(x) ** 2) / (towers * BATCH), tf.add_n),
+        (lambda x, towers: maximized(x, -1.0) / towers, tf.add_n),
+        (lambda x, towers: maximized(x, -0.7), tf.add_n),
     ],
 )
 def test_other_factors_follow_the_number_or_do_not(make_loss, combine, tmp_path):
