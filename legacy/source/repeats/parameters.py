@@ -10,6 +10,7 @@ from legacy.source.basics.expressions import Channels, Item, Listing, Literal, N
 from legacy.source.lines.holes import FOLDER, Hole
 from legacy.source.lines.identifiers import RESERVED, identifier
 from legacy.source.lines.naming import common_folder, numbered
+from legacy.source.repeats.common_texts import common_and_own
 from legacy.source.repeats.readings import Readings
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class Parameters:
         columns = [holes for row in self._rows for holes in row if holes[0].kind == "name"]
         names = [[_text(hole.content) for hole in holes] for holes in columns]
         texts = {tuple(map(str, own)) for own in names if None not in own and len(set(own)) > 1}
-        counts = collections.Counter(_split(own)[1] for own in texts if "{" not in "".join(own))
+        counts = collections.Counter(common_and_own(own)[1] for own in texts if "{" not in "".join(own))
         return {middles for middles, count in counts.items() if count > 1 and all(middles)}
 
     def _content(self, holes: List[Hole]) -> Any:
@@ -175,7 +176,7 @@ class Parameters:
             return Scoped(Name(self._prefix_parameter), rest)
         if None in texts or "{" in "".join(map(str, texts)):
             return self._parameter("name", contents)
-        (start, end), middles = _split([str(text) for text in texts])
+        (start, end), middles = common_and_own([str(text) for text in texts])
         if all(re.fullmatch(r"0|[1-9]\d*", middle) for middle in middles):  # "03" has a zero that no number keeps
             varying = self._parameter("index", [Literal(int(middle)) for middle in middles])
         elif middles in self._layers:
@@ -294,20 +295,6 @@ def _name(text: str) -> Any:
     return Name(f'f"{text}"') if "{" in text else Literal(text)
 
 
-def _split(texts: Sequence[str]) -> Tuple[Tuple[str, str], Tuple[str, ...]]:
-    """Returns the common beginning and end of some texts, and what each has between them: whole folders of several.
-
-    >>> _split(["conv/w_c1", "conv/w_c3a"])
-    (('conv/w_c', ''), ('1', '3a'))
-    >>> _split(["net/layer_0/out/w", "net/layer_1/output/w"])
-    (('net/', '/w'), ('layer_0/out', 'layer_1/output'))
-    """
-    start, end = common_ends(texts)
-    if any("/" in text[len(start) : len(text) - len(end)] for text in texts):
-        start, end = start[: start.rfind("/") + 1], end[end.find("/") :] if "/" in end else ""
-    return (start, end), tuple(text[len(start) : len(text) - len(end)] for text in texts)
-
-
 def _only_difference(lists: Sequence[Any]) -> Optional[int]:
     """Returns the place of the one size in which some lists of sizes differ, as in [-1, units]; None for others.
 
@@ -320,20 +307,3 @@ def _only_difference(lists: Sequence[Any]) -> Optional[int]:
         return None
     places = [n for n in range(len(lists[0])) if len({one[n] for one in lists}) > 1]
     return places[0] if len(places) == 1 else None
-
-
-def common_ends(texts: Sequence[str]) -> Tuple[str, str]:
-    """Returns the longest common beginning, and the longest common end of the rest; digits are not torn apart."""
-    least, most = min(texts), max(texts)
-    start = 0
-    while start < min(len(least), len(most)) and least[start] == most[start]:
-        start += 1
-    while start and least[start - 1].isdigit():
-        start -= 1
-    end = 0
-    shortest = min(len(text) for text in texts) - start
-    while end < shortest and len({text[len(text) - end - 1] for text in texts}) == 1:
-        end += 1
-    while end and texts[0][len(texts[0]) - end].isdigit():
-        end -= 1
-    return texts[0][:start], texts[0][len(texts[0]) - end :]

@@ -12,7 +12,7 @@ from legacy.source.basics.rendering import expression_text
 from legacy.source.lines.holes import with_holes
 from legacy.source.lines.identifiers import RESERVED, identifier
 from legacy.source.lines.statements import Statement
-from legacy.source.repeats.parameters import common_ends
+from legacy.source.repeats.common_texts import common_ends
 from legacy.source.repeats.readings import Readings
 
 if TYPE_CHECKING:
