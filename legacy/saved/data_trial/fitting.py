@@ -258,16 +258,8 @@ class _Search:
         least = fit.entries[number].low
         sizes = {size for other in fit.entries for size in other.example if size and size > least}
         for longest in sorted({least + 1} | sizes):
-            entries = list(fit.entries)
-            entries[number] = dataclasses.replace(entries[number], limit=longest + 1)
-            long = with_long_sequences(entries, self._entries)
-            for tried in (entries, long) if long != entries else (entries,):
-                outcome = self._run(tried, batch)
-                if self._runs >= self._most_runs + MOST_RUNS_OF_A_CHOICE:
-                    return fit
-                if outcome.is_good:
-                    fit = _Fit(tried, fit.batch, outcome)
-                    break
+            longer = dataclasses.replace(fit.entries[number], limit=longest + 1)
+            fit = self._with_input(fit, number, longer, batch) or fit
         return fit
 
     def _with_several_values(self, fit: _Fit) -> _Fit:
@@ -295,16 +287,33 @@ class _Search:
         """
         batch = fit.batch or self._plan.per_replica_batch
         for low, limit, has_full in ranges:
-            entries = list(fit.entries)
-            entries[number] = dataclasses.replace(entries[number], low=low, limit=limit, has_full=has_full)
-            long = with_long_sequences(entries, self._entries)
-            for tried in (entries, long) if long != entries else (entries,):
-                outcome = self._run(tried, batch)
-                if self._runs >= self._most_runs + MOST_RUNS_OF_A_CHOICE:
-                    return fit
-                if outcome.is_good:
-                    return _Fit(tried, fit.batch, outcome)
+            bounded = dataclasses.replace(fit.entries[number], low=low, limit=limit, has_full=has_full)
+            found = self._with_input(fit, number, bounded, batch)
+            if found is not None:
+                return found
         return fit
+
+    def _with_input(self, fit: _Fit, number: int, entry: Input, batch: int) -> _Fit | None:
+        """Returns a fit with other bounds of an input, perhaps beside longer sequences.
+
+        Args:
+          fit: as found so far.
+          number: of the input.
+          entry: the input with these bounds.
+          batch: number of a tower's examples.
+
+        Returns:
+          None if the graph does not run so, or was tried too often.
+        """
+        entries = [*fit.entries[:number], entry, *fit.entries[number + 1 :]]
+        long = with_long_sequences(entries, self._entries)
+        for tried in (entries, long) if long != entries else (entries,):
+            if self._runs >= self._most_runs + MOST_RUNS_OF_A_CHOICE:
+                return None
+            outcome = self._run(tried, batch)
+            if outcome.is_good:
+                return _Fit(tried, fit.batch, outcome)
+        return None
 
     def _run(self, entries: Sequence[Input], batch: int) -> TrialOutcome:
         """Runs several times, with different values; returns the first outcome that is not good."""
