@@ -27,7 +27,7 @@ from workloads.sources import Source
 from workloads.support.errors import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from workloads.data.batches import Data
     from workloads.job import Job
@@ -56,6 +56,12 @@ class _LiftedSource(Source):
         parts = {name: part_of_whole(entry, entries) for name, entry in self._inputs.items()}
         self._parts = {name: part.name for name, part in parts.items() if part is not None}
 
+    def _share_parts(self, shards: Sequence[Arrays]) -> None:
+        """Gives replicas whose towers take one tensor of the graph the same values: those of the first of them."""
+        for name, entry in self._inputs.items():
+            for replica, shard in enumerate(shards if entry.shares_parts else ()):
+                shard[name] = shards[entry.first_taker(replica)][name]
+
 
 class LiftedSynthetic(_LiftedSource):
     """Synthetic examples: floats uniform in [0, 1), integers uniform below what labels and embeddings allow.
@@ -80,6 +86,7 @@ class LiftedSynthetic(_LiftedSource):
 
     def shards(self, step: int) -> list[Arrays]:
         shards = [self._shard(step, replica) for replica in range(self._job.replicas)]
+        self._share_parts(shards)
         tie_parts(list(self._inputs.values()), shards)
         return shards
 
@@ -164,6 +171,7 @@ class LiftedData(_LiftedSource):
         for parts in sparse_groups(list(self._inputs.values())).values():
             for replica, shard in enumerate(shards):
                 shard.update(dealt_rows(parts, shard, replica, self._job.per_replica_batch))
+        self._share_parts(shards)
         return shards
 
     def _part(self, entry: Input, value: np.ndarray, replica: int) -> np.ndarray:

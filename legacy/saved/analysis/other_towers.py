@@ -71,6 +71,9 @@ def _reasons(
     """
     if further.unknown:
         yield f"the towers differ, and what further ones would be is not known: {further.unknown}"
+    shared = [entry.name for entry in plan.inputs if entry.kind in ("batch", "whole") and entry.shares_parts]
+    if shared:
+        yield f"several towers take the same part of {listed(shared, FEW)}, and others take another one"
     if changed:
         yield f"each tower changes {listed(changed, FEW)} in turn, by which the program trains"
     yield from changes_in_turn.raised_by_all(plan, context.imported, read)

@@ -64,6 +64,15 @@ class Input:
         return self.kind in ("same", "same batch")
 
     @property
+    def shares_parts(self) -> bool:
+        """Whether some towers take one part of it, and others another."""
+        return 1 < len(set(self.tensors)) < len(self.tensors)
+
+    def first_taker(self, tower: int) -> int:
+        """Returns the first tower that takes a tower's tensor; for a number that the graph lacks, that number."""
+        return self.tensors.index(self.tensors[tower]) if tower < len(self.tensors) else tower
+
+    @property
     def is_copied(self) -> bool:
         """Whether it is no batch of examples, such as a table of vectors: each example of a port has a copy.
 
