@@ -15,7 +15,7 @@ _ADDED = "!unused"
 
 
 class _Next(NamedTuple):
-    """What stands in a step for what stands in the one before it.
+    """Parts of a step in place of those of the one before it.
 
     Attributes:
       values: {tensor: tensor}.

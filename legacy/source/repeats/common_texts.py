@@ -1,4 +1,4 @@
-"""What texts have in common: the names of layers, of which a function's text has the rest as a parameter."""
+"""Common parts of texts, such as names of layers; a function has the rest as a parameter."""
 
 from __future__ import annotations
 
