@@ -16,8 +16,7 @@ from workloads.lifted.graph import Graph, TensorId
 from workloads.support.wording import counted
 
 #: Ops that treat all that is joined alike, and leave it where it is.
-_KEEPS_PLACES = {"Identity", "Cast", "Slice", "Reverse", "ReverseV2", *op_types.ARITHMETIC}
-_KEEPS_PLACES |= {"Merge", "Switch", "Select", "SelectV2"}
+_KEEPS_PLACES = ("Slice", "Merge", "Switch", *op_types.COPIES, *op_types.TURNS, *op_types.CHOICES, *op_types.ARITHMETIC)
 
 
 def equal_components(whole: WholeGraph) -> Iterator[Hazard]:
