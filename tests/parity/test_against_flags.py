@@ -26,7 +26,7 @@ def test_a_port_in_a_file_is_proven_against_the_old_graph(tmp_path):
 def test_scalars_that_nothing_gives_a_value_are_assumed_and_said(tmp_path):
     """The port's learning rate is 0.01, which is assumed for the old graph, and then not the 0.02 that it is given."""
     lift = old_programs.lifted("b_adam_clip")
-    flags = ["parity.verify", f"--workload={PORT}:B", f"--against={lift}", "--steps=2", "--novisits"]
+    flags = ["parity.verify", f"--workload={PORT}:B", f"--against={lift}", "--steps=2"]
     process = run(*flags, f"--json={tmp_path / 'out.json'}")
     assert process.returncode == 0, process.stderr + process.stdout
     sentence = "assumed for the old graph: learning_rate=0.01; --settings=NAME=VALUE gives what the program fed"

@@ -55,7 +55,7 @@ def two_optimizers(second_of_the_same=False, reduce=lambda pair: tf.add_n(pair) 
 def test_each_optimizer_gets_its_gradients_of_the_weights_of_both(second_of_the_same, tmp_path):
     setup = lifted(two_optimizers(second_of_the_same), tmp_path)
     source = source_of(setup, "workload")
-    assert "    gradients2 = context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients2)\n" in source.text
+    assert "context.all_reduce(tf.distribute.ReduceOp.MEAN, gradients2)" in source.text
     assert source.text.count("scope.gradients(") == 2 + (not second_of_the_same) and "gather(" not in source.text
     assert "have the old graph's bits" in source.text
     assert_port_verified(setup, tmp_path, source)
