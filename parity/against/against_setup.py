@@ -209,7 +209,7 @@ def _with_clip(setup: Setup, old: OldGraph, limit: float) -> Setup | None:
         return None
     before = [*phase.losses, *(name for tower in phase.raw or phase.gradients for name in tower.values())]
     of_towers = graph.ancestors([parse_tensor_name(name).node for name in before], controls=False)
-    names = [name for name in graph.nodes if graph.type(name) == "Const" and name not in of_towers]
+    names = [name for name in graph.of_types("Const") if name not in of_towers]
     own = np.float32(port.clip.limit)
     limits = {name: np.asarray(limit, np.float32) for name in names if _number(graph, name) == own}
     changed = with_constants(old.workload, limits) if limits else None

@@ -41,8 +41,8 @@ class Context:
         self.state = VariableUses(graph, self.imported, trained)
         self.accumulators = accumulators(graph, self.state.rules, trained)
         self.of_gradients = dependent_on_gradients(graph)
-        self.random = {name for name in graph.nodes if op_types.is_random(graph.type(name))}
-        placeholders = {name for name in graph.nodes if graph.type(name) == "Placeholder"}
+        self.random = set(graph.of_kind(op_types.is_random))
+        placeholders = set(graph.of_types("Placeholder"))
         self.data = graph.descendants(placeholders | self.random, controls=False)
         self.tensors: dict[str, TensorType] = {}
         self._towers: Towers | None = None

@@ -83,7 +83,7 @@ def _further(
     graph, labels = context.graph, {}
     for phase in phases:
         labels.update(phase.divided.tower_nodes)
-    variables = {name for name in graph.nodes if graph.type(name) in op_types.VARIABLES}
+    variables = set(graph.of_types(*op_types.VARIABLES))
     changing = context.data | graph.descendants(variables, controls=False)
     entering = {tensor for tower in cuts for tensor in tower}
     comparison = Comparison(graph, changing, labels, entering)

@@ -18,6 +18,9 @@ from workloads.lifted.tensors.gradient_names import GRADIENTS
 if TYPE_CHECKING:
     from legacy.saved.analysis.phase_parts import PhaseParts
 
+#: Ops that add rows to rows of a tensor.
+ROW_ADDITIONS = ("UnsortedSegmentSum", "ScatterAdd", "ResourceScatterAdd")
+
 
 def probe_gradients(context: Context, phase: PhaseParts, cutter: Cutter) -> tuple[list[Combine], list[dict[str, str]]]:
     """Finds each tower's gradients, and how they are combined into what the update rules take.
@@ -83,10 +86,9 @@ def _are_rows(context: Context, gradient: TensorId, used: TensorId, of_variable:
         return False
     if shape[0] is not None and shape[0] != of_variable[0]:
         return True
-    before = context.graph.ancestors([used.node], controls=False)
-    behind = context.graph.descendants([gradient.node], controls=False)
-    types = [context.graph.type(name) for name in before & behind - {gradient.node}]
-    return any(kind in ("UnsortedSegmentSum", "ScatterAdd", "ResourceScatterAdd") for kind in types)
+    behind = context.graph.descendants([gradient.node], controls=False) - {gradient.node}
+    adding = {name for name in behind if context.graph.type(name) in ROW_ADDITIONS}
+    return bool(adding) and not adding.isdisjoint(context.graph.ancestors([used.node], controls=False))
 
 
 def _is_mean_of_one(context: Context, target: TensorId) -> bool:

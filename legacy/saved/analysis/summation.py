@@ -26,7 +26,7 @@ def longest_sum(graph: Graph, imported: ImportedGraph, tensors: Iterable[str], b
     Returns:
       The number; 1 if nothing is added up. Sums inside of products of matrices are blocked, and not counted.
     """
-    shapes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    shapes = set(graph.of_types(*op_types.SHAPE_OPS))
     before = graph.ancestors({parse_tensor_name(name).node for name in tensors}, stop=shapes, controls=False)
     longest = 1
     for name in [name for name in before if graph.type(name) in SUMS]:

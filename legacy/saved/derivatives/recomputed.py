@@ -27,7 +27,7 @@ def checkpoints(graph: Graph) -> List[str]:
       Names of ops `StopGradient`: what takes one is a copy of what takes its input, and its input is computed twice,
       where the gradient goes on.
     """
-    cuts = {name: None for name in graph.nodes if graph.type(name) == _CUT}
+    cuts = {name: None for name in graph.of_types(_CUT)}
     if not cuts:
         return []
     values = _values(graph)

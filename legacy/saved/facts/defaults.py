@@ -46,7 +46,7 @@ def unused_sentences(graph: Graph) -> Iterator[str]:
     Args:
       graph: the whole graph.
     """
-    names = [name for name in graph.nodes if graph.type(name) == "Placeholder"]
+    names = graph.of_types("Placeholder")
     unused = [name for name in names if not graph.users(name) and not graph.after(name)]
     numbers = [name for name in unused if not graph.nodes[name].attr["shape"].shape.dim]
     if numbers:

@@ -67,7 +67,7 @@ def chooses_optimizer(graph: Graph, name: str) -> bool:
       name: of a boolean placeholder.
     """
     entered = set()
-    for rule in [node for node in graph.nodes if is_apply(graph.type(node)) and graph.inputs(node)]:
+    for rule in [node for node in graph.of_kind(is_apply) if graph.inputs(node)]:
         variable = graph.inputs(rule)[0]
         if graph.type(variable.node) in TWO_WAY_SWITCHES and graph.origin(graph.inputs(variable.node)[1]).node == name:
             entered.add(variable.output)

@@ -26,7 +26,7 @@ def variable_of(graph: Graph, node: str) -> str | None:
 
 def written_variables(graph: Graph) -> dict[str, str]:
     """Returns {node: the variable that it changes}, without initializers and restores, in the order of the graph."""
-    writers = [name for name in graph.nodes if graph.type(name).startswith(WRITERS)]
+    writers = graph.of_type_prefix(WRITERS)
     written = ((name, variable_of(graph, name)) for name in writers)
     return {name: variable for name, variable in written if variable and not _is_initial(graph, name, variable)}
 

@@ -23,7 +23,7 @@ def count_flops(graph: Graph) -> dict[str, int]:
         imported = ImportedGraph(graph)
     except (ValueError, TypeError):
         return {}
-    return {name: _flops(graph, imported, name) for name in graph.nodes if graph.type(name) in COMPUTE}
+    return {name: _flops(graph, imported, name) for name in graph.of_types(*COMPUTE)}
 
 
 def _flops(graph: Graph, imported: ImportedGraph, name: str) -> int:

@@ -78,7 +78,7 @@ def _counter(graph: Graph, imported: ImportedGraph, frame: str) -> str | None:
 
 def _added_to(graph: Graph, imported: ImportedGraph, frame: str) -> Iterator[str]:
     """Yields the body's copies of the int32 scalars of a frame to which each iteration adds a constant."""
-    for enter in [name for name in graph.nodes if graph.type(name) in ENTERS and _frame(graph, name) == frame]:
+    for enter in [name for name in graph.of_types(*ENTERS) if _frame(graph, name) == frame]:
         for merge in [use.node for use in graph.users(enter) if graph.type(use.node) in MERGES]:
             counter = _in_body(graph, merge) if imported.dtype(merge) == "int32" else None
             if counter is None or imported.shape(merge) not in ((), None):

@@ -52,7 +52,7 @@ def saved_names(graph: Graph) -> list[set[str]]:
     Args:
       graph: the whole graph; a Saver that shards its checkpoint has an op for each device.
     """
-    savers = [name for name in graph.nodes if graph.type(name) in SAVERS]
+    savers = graph.of_types(*SAVERS)
     names = [set(_texts(graph, graph.inputs(saver)[1].node)) for saver in savers]
     return [*names, set().union(*names)]
 

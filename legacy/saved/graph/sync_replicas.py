@@ -63,7 +63,7 @@ def with_own_gradients(saved: SavedGraph) -> SavedGraph:
 
 def accumulators(graph: Graph) -> list[str]:
     """Returns the names of the accumulators of gradients."""
-    return [name for name in graph.nodes if graph.type(name) in ACCUMULATORS]
+    return graph.of_types(*ACCUMULATORS)
 
 
 def numbers_of_gradients(graph: Graph) -> list[str]:
@@ -71,7 +71,7 @@ def numbers_of_gradients(graph: Graph) -> list[str]:
 
     Of a graph that `with_own_gradients` returned they are what is left of the ops that took the means.
     """
-    return [name for name in graph.nodes if graph.type(name) == "Const" and re.search(_REQUIRED, name)]
+    return [name for name in graph.of_types("Const") if re.search(_REQUIRED, name)]
 
 
 def _gradients_by_taker(graph: Graph) -> dict[str, list[str]]:

@@ -45,7 +45,7 @@ def trained_variables(graph: Graph, listed: Sequence[str] = ()) -> list[str]:
     Returns:
       The names listed, without what updates by hand alone read, then the others in the order of the graph's updates.
     """
-    applied = [name for name in graph.nodes if op_types.is_apply(graph.type(name))]
+    applied = graph.of_kind(op_types.is_apply)
     gradients = in_gradient_graphs(graph.nodes)
     model = graph.ancestors(gradients, controls=False)
     changed = {name: variable_of(graph, name) for name in _set_by_gradients(graph, gradients)}
@@ -80,9 +80,9 @@ def _is_computed_with(graph: Graph, variable: str) -> bool:
 
 def _set_by_gradients(graph: Graph, gradients: set[str], stop: Collection[str] = ()) -> list[str]:
     """The assignments that depend on gradients themselves, and not on an answer to a question about them."""
-    answers = {name for name in graph.nodes if graph.type(name) in (*PREDICATES, *op_types.SHAPE_OPS)}
+    answers = set(graph.of_types(*PREDICATES, *op_types.SHAPE_OPS))
     dependent = graph.descendants(gradients - answers, stop=answers.union(stop), controls=False)
-    return [name for name in graph.nodes if name in dependent and graph.type(name).startswith(ASSIGNMENTS)]
+    return [name for name in graph.of_type_prefix(ASSIGNMENTS) if name in dependent]
 
 
 def gradient_assignments(graph: Graph, trainable: Collection[str]) -> set[str]:

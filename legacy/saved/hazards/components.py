@@ -22,7 +22,7 @@ _KEEPS_PLACES = ("Slice", "Merge", "Switch", *op_types.COPIES, *op_types.TURNS, 
 def equal_components(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds components that a queue takes and that are one part of joined arrays, of which no op takes the others."""
     graph = whole.graph
-    for name in [name for name in graph.nodes if graph.type(name) in op_types.FEEDERS]:
+    for name in graph.of_types(*op_types.FEEDERS):
         alike: dict[tuple[TensorId, Hashable], list[str]] = collections.defaultdict(list)
         for component in graph.inputs(name):
             cut = graph.origin(component).node

@@ -160,7 +160,7 @@ def _splits_alike(whole: WholeGraph, name: str) -> list[str]:
     kind, key = graph.type(name), "num" if graph.type(name) == "Unpack" else "num_split"
     at = op_types.divided_input(kind)
     source, count = graph.inputs(name)[at], graph.nodes[name].attr[key].i
-    alike = [n for n in graph.nodes if graph.type(n) == kind and graph.nodes[n].attr[key].i == count]
+    alike = [n for n in graph.of_types(kind) if graph.nodes[n].attr[key].i == count]
     made_of = _made_of(graph, source)
     return [n for n in alike if graph.inputs(n)[at] == source or _made_of(graph, graph.inputs(n)[at]) == made_of]
 

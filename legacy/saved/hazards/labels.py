@@ -66,7 +66,7 @@ def weights_by_appearance(whole: WholeGraph) -> Iterator[Hazard]:
     Counts that their values put in order, as by a scatter, weight by class, and so may those of sorted labels.
     """
     graph = whole.graph
-    for name in [name for name in graph.nodes if graph.type(name) in _COUNTS_BY_APPEARANCE]:
+    for name in graph.of_types(*_COUNTS_BY_APPEARANCE):
         values = [
             use for use in graph.users(name) if use.output == 0 and graph.type(use.node) not in op_types.SHAPE_OPS
         ]

@@ -52,7 +52,7 @@ def reported_losses(whole: WholeGraph) -> Iterator[Hazard]:
     losses = {name: whole.labels.get(name) for name in whole.targets}
     if {tower for tower in losses.values() if tower is not None} != set(whole.towers()):
         return
-    for name in [name for name in whole.graph.nodes if whole.graph.type(name) in op_types.SCALAR_SUMMARIES]:
+    for name in whole.graph.of_types(*op_types.SCALAR_SUMMARIES):
         weights = linear_weights(whole, whole.graph.inputs(name)[1].node)
         found = {losses[node]: weight for node, weight in weights.items() if node in losses}
         shares = list(found.values())

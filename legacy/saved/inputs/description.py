@@ -188,7 +188,7 @@ def _origin(
     """
     if name in origins:
         return name, origins[name][0]
-    shapes = {node for node in graph.nodes if graph.type(node) in op_types.SHAPE_OPS}  # a size is no source of data
+    shapes = set(graph.of_types(*op_types.SHAPE_OPS))  # a size is no source of data
     before = [node for node in graph.ancestors([name], shapes, controls=False) if node in origins]
     before = [node for node in before if not is_scalar_setting(graph, imported, node)]
     if len(before) == 1:

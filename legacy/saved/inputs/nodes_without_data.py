@@ -71,7 +71,7 @@ def takers_of_kept_examples(
     Returns:
       The nodes; none if not every tower has some.
     """
-    kept = [name for name in graph.nodes if graph.type(name) in op_types.VARIABLES and name not in weights]
+    kept = [name for name in graph.of_types(*op_types.VARIABLES) if name not in weights]
     kept = [name for name in kept if len(imported.shape(name) or ()) > 1]
     changed = set(written_variables(graph).values()) if kept else set()
     found: set[str] = set()

@@ -123,7 +123,7 @@ def _set_back(graph: Graph, names: Collection[str]) -> set[str]:
 
     What is computed from variables is none, such as a moment that an optimizer of rows decays before it adds to it.
     """
-    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    sizes = set(graph.of_types(*op_types.SHAPE_OPS))
     found = set()
     for name in graph.nodes:
         variable = variable_of(graph, name) if graph.type(name) in op_types.SETS else None
@@ -228,7 +228,7 @@ def queued_gradients(graph: Graph, updates: Collection[str]) -> dict[str, list[s
       {queue or staging area: ops that put gradients into it}.
     """
     dependent = dependent_on_gradients(graph)
-    takers = [name for name in graph.nodes if graph.type(name).startswith(TAKERS)]
+    takers = graph.of_type_prefix(TAKERS)
     givers: dict[str, list[str]] = {}
     for name in graph.nodes:
         if name in dependent and (op_types.is_feeder(graph.type(name)) or graph.type(name) in sync_replicas.APPLIES):

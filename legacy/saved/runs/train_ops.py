@@ -75,7 +75,7 @@ def training_updates(graph: Graph, trainable: Collection[str] = ()) -> list[str]
     Returns:
       Names of nodes.
     """
-    updates = [name for name in graph.nodes if op_types.is_apply(graph.type(name))]
+    updates = graph.of_kind(op_types.is_apply)
     by_hand = sorted(gradient_assignments(graph, set(trainable)))
     return updates + [name for name in by_hand if op_types.is_sparse(graph.type(name))] if updates else by_hand
 

@@ -86,7 +86,7 @@ def _forward_users_by_weight(
     """
     gradients = [name for name in graph.nodes if gradient_names.is_gradient_op(name)]
     of_gradients = graph.descendants(gradients, controls=False)
-    passed = {name for name in graph.nodes if graph.type(name) in _READS}
+    passed = set(graph.of_types(*_READS))
     if towers is not None:
         alone = {name for name in graph.nodes if not towers.masks.get(name, 0) and name not in of_gradients}
         passed |= {name for name in alone if graph.type(name) not in _SUMS}

@@ -45,7 +45,7 @@ def different_parts(graph: Graph, towers: Towers, weights: Collection[str]) -> s
     """
     if not weights:
         return ""
-    variables = [name for name in graph.nodes if graph.type(name) in op_types.VARIABLES]
+    variables = graph.of_types(*op_types.VARIABLES)
     updates = _behind_gradients(graph)
     every = {name: _readers(graph, towers, name, updates) for name in variables}
     if not {tower for found in every.values() for tower, _ in found} - {None}:

@@ -108,7 +108,7 @@ def size_below_sum(plan: Plan, graph: Graph, phase: Phase) -> Optional[TensorId]
     if len(found) != 1 or graph.type(graph.origin(found[0]).node) == "Const":
         return None
     data = {parse_tensor_name(tensor).node for entry in plan.inputs + plan.common for tensor in entry.tensors}
-    sizes = [name for name in graph.nodes if graph.type(name) in ("Shape", "Size")]
+    sizes = graph.of_types("Shape", "Size")
     return None if data & graph.ancestors([found[0].node], stop=sizes, controls=False) else found[0]
 
 

@@ -63,7 +63,7 @@ def with_waits(plan: Plan, graph: Graph) -> Graph:
     release = re.match(r"(\d+)\.(\d+)", str(plan.about.get("written by TensorFlow", "")))
     if release is None or (int(release[1]), int(release[2])) > _LAST_TO_WAIT:
         return graph
-    marked = [name for name in graph.nodes if graph.type(name) == "Reshape" and _takes_own_sizes(graph, name)]
+    marked = [name for name in graph.of_types("Reshape") if _takes_own_sizes(graph, name)]
     if not marked:
         return graph
     result = GraphCopy(graph)

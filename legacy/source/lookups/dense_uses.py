@@ -78,7 +78,7 @@ def _dense_uses(plan: Plan, graph: Graph) -> Dict[Tuple[str, int], int]:
 
 def _summed_rows(graph: Graph) -> Iterator[Tuple[str, str]]:
     """Yields the nodes of (rows, their indices) that are made dense."""
-    for total in (name for name in graph.nodes if graph.type(name) == _SUM_OF_ROWS):
+    for total in graph.of_types(_SUM_OF_ROWS):
         yield graph.inputs(total)[0].node, graph.inputs(total)[1].node
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ class Device(NamedTuple):
     number: int
 
 
+@functools.lru_cache(maxsize=1024)  # a graph has many nodes and few devices
 def device_of(text: str) -> Device | None:
     """Returns the device that a node's device string names; None if it names none.
 

@@ -73,7 +73,7 @@ class Cutter:
         self._loops = loops or {}
         self._sums_in_order = False
         self._conditional = graph.frames() | graph.branches()
-        self._in_control = self._conditional | {name for name in graph.nodes if graph.type(name) in CONTROL_FLOW}
+        self._in_control = self._conditional | set(graph.of_types(*CONTROL_FLOW))
         self._in_control -= graph.outermost_joins()
 
     def with_signature(self, signature: Callable[[str], TensorType]) -> Cutter:

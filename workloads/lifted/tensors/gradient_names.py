@@ -7,6 +7,7 @@ was called.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterable, Sequence
 
@@ -15,6 +16,8 @@ GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
 #: The derivative of the loss by itself, where a gradient graph starts: "gradients/Fill", "tower_0/gradients/grad_ys_0".
 ROOT = re.compile(r"^(.*/)?gradients(_\d+)?/(Fill(_\d+)?|grad_ys_\d+|Const(_\d+)?|ones(_like)?(_\d+)?)$")
 
+#: Names whose scopes are kept: they are asked for many times, of all nodes of a graph.
+MOST_NAMES = 1 << 17
 #: Beginnings of its name in that scope: most nodes can be told by these alone.
 ROOT_NAMES = ("Fill", "grad_ys_", "Const", "ones")
 
@@ -34,9 +37,8 @@ def in_gradient_graphs(names: Iterable[str]) -> set[str]:
     >>> in_gradient_graphs(["w/gradients", "w/gradients/tag"])
     set()
     """
-    candidates = [name for name in names if "gradients" in name]
-    own = {name + "/" for name in candidates if GRADIENTS.search(name + "/")}
-    return {name for name in candidates if any(scope not in own for scope in _scopes(name))}
+    candidates = {name for name in names if "gradients" in name}
+    return {name for name in candidates if any(scope[:-1] not in candidates for scope in _scopes(name))}
 
 
 def is_gradient_op(name: str) -> bool:
@@ -84,14 +86,15 @@ def forward_name(name: str, nodes: Collection[str] = ()) -> str | None:
     return next((forward for forward in found if forward in nodes), found[0] if found else None)
 
 
-def _scopes(name: str) -> list[str]:
+@functools.lru_cache(maxsize=MOST_NAMES)
+def _scopes(name: str) -> tuple[str, ...]:
     """The beginnings of a name that end with "gradients/", the shortest first."""
     scopes: list[str] = []
     match = GRADIENTS.search(name)
     while match:
         scopes.append(name[: match.end()])
         match = GRADIENTS.search(name, match.end() - 1)  # the slash begins the next scope, too
-    return scopes
+    return tuple(scopes)
 
 
 def forward_name_in(name: str, scope: str, nodes: Collection[str] = ()) -> str | None:

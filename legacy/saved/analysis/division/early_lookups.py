@@ -66,7 +66,7 @@ def early_lookups(graph: Graph, trained: Collection[str]) -> Iterator[Lookup]:
       graph: the subgraph that a step runs.
       trained: names of the variables that it trains.
     """
-    forward = [name for name in graph.nodes if graph.type(name) in op_types.LOOKUPS and not is_gradient_op(name)]
+    forward = [name for name in graph.of_types(*op_types.LOOKUPS) if not is_gradient_op(name)]
     candidates = {name: _splits(graph, name) for name in forward}  # most lookups have none
     if not any(candidates.values()):
         return
@@ -152,7 +152,7 @@ def _splits(graph: Graph, lookup: str) -> list[str]:
 def _gradients(graph: Graph, lookup: str, indices: TensorId, splits: Collection[str]) -> list[LookupGradient]:
     """The gradients of a lookup; none if one of them is not the derivative by a single part."""
     found = []
-    for name in (name for name in graph.nodes if is_gradient_op(name) and graph.type(name) == "Reshape"):
+    for name in (name for name in graph.of_types("Reshape") if is_gradient_op(name)):
         scope = name.rpartition("/")[0] + "/"
         if forward_name(name, graph.nodes) != lookup or graph.inputs(name)[0] == indices:
             continue

@@ -123,9 +123,9 @@ def _behind_data(step: LabelledStep, stop: Collection[TensorId]) -> set[str]:
       stop: tensors that leave the towers: what depends on data by these alone is not among the nodes.
     """
     graph = step.graph
-    placeholders = [name for name in graph.nodes if graph.type(name) == "Placeholder"]
+    placeholders = graph.of_types("Placeholder")
     found = {name for name in placeholders if not is_scalar_setting(graph, step.imported, name)}
-    shapes = [name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS]
+    shapes = graph.of_types(*op_types.SHAPE_OPS)
     of_combined = {name for name in shapes if step.towers.is_shared(graph.inputs(name)[0].node)}
     todo = list(found)
     while todo:

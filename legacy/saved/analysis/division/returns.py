@@ -108,6 +108,6 @@ def depend_on_sizes_alone(graph: Graph, returns: Collection[TensorId], early: Cr
       Whether no value of a result leads to a return; False without returns.
     """
     left = {tensor.node for row in early.values() for tensor in row.values()}
-    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    sizes = set(graph.of_types(*op_types.SHAPE_OPS))
     values = graph.descendants(left, controls=False, stop=sizes) - sizes
     return bool(returns) and not values & {tensor.node for tensor in returns}

@@ -36,7 +36,7 @@ def with_parts_before_branches(graph: Graph, trained: Collection[str]) -> Graph:
       The graph; the same if it has no such branch.
     """
     branches = graph.branches() - graph.frames()
-    parts = [name for name in graph.nodes if name in branches and graph.type(name) in SLICES]
+    parts = [name for name in graph.of_types(*SLICES) if name in branches]
     outside = {tensor.node for name in branches for tensor in graph.inputs(name)} - branches if parts else set()
     before = {name: _ahead(graph, name, outside) for name in parts}
     wholes = {name: _whole(graph, found, branches, trained) for name, found in before.items() if found}
@@ -64,8 +64,8 @@ def require_inputs_before_branches(graph: Graph, plan: Plan) -> None:
       InputError: an input is; the message names its op.
     """
     loops = graph.frames()
-    joins = {name for name in graph.nodes if graph.type(name) in MERGES and name not in loops}
-    switches = [name for name in graph.nodes if graph.type(name) in SWITCHES]
+    joins = {name for name in graph.of_types(*MERGES) if name not in loops}
+    switches = graph.of_types(*SWITCHES)
     chosen = graph.descendants(switches) | set(switches)
     branches = graph.branches() - loops
     for name in [parse_tensor_name(name).node for entry in plan.inputs + plan.common for name in entry.tensors]:
@@ -141,7 +141,7 @@ def _whole(
 
 def _is_number(graph: Graph, tensor: TensorId) -> bool:
     """Whether a tensor is computed from sizes of data, constants and scalars that are fed, as places of parts are."""
-    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    sizes = set(graph.of_types(*op_types.SHAPE_OPS))
     before = graph.ancestors([tensor.node], sizes, controls=False)
     types = {graph.type(name) for name in before}
     sources = [graph.nodes[name] for name in before - sizes if op_types.is_source(graph.type(name))]

@@ -25,7 +25,7 @@ def unfed_checks(graph: Graph, inputs: Collection[TensorId]) -> dict[str, set[st
     Returns:
       {placeholder: the nodes that depend on its value}.
     """
-    checks = [name for name in graph.nodes if graph.type(name) == _ASSERT]
+    checks = graph.of_types(_ASSERT)
     holders = {name for name in graph.ancestors(checks, controls=False) if graph.type(name) == "Placeholder"}
     holders -= graph.ancestors({tensor.node for tensor in inputs}, controls=False)
     behind = {name: graph.descendants([name], controls=False) - {name} for name in sorted(holders)}

@@ -23,7 +23,7 @@ def with_rows_added_once(graph: Graph) -> Graph:
       The graph; the same if no rows are added up twice.
     """
     result, is_changed = GraphCopy(graph), False
-    for name in [name for name in graph.nodes if graph.type(name) == _SUM]:
+    for name in graph.of_types(_SUM):
         rows = _rows_and_indices(graph, name)
         if rows is not None:
             for position, tensor in enumerate(rows):

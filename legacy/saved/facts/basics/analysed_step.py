@@ -74,7 +74,7 @@ class AnalysedStep:
         if not graph.type(name).startswith(("Scatter", "ResourceScatter")):
             return False
         written = state.writes[name][0]
-        lookups = {node for node in graph.nodes if graph.type(node) in op_types.LOOKUPS}
+        lookups = set(graph.of_types(*op_types.LOOKUPS))
         lookups = {node for node in lookups if written in state.reads.get(node, [])}
         value = graph.inputs(name)[-1].node
         behind = graph.ancestors([value], stop=lookups, controls=False) - lookups
@@ -107,7 +107,7 @@ class AnalysedStep:
           starts: names of nodes.
         """
         if starts not in self._valued:
-            shapes = [name for name in self.graph.nodes if self.graph.type(name) in op_types.SHAPE_OPS]
+            shapes = self.graph.of_types(*op_types.SHAPE_OPS)
             self._valued[starts] = self.graph.descendants(starts, controls=False, stop=shapes)
         return self.between(ends, starts) & self._valued[starts]
 

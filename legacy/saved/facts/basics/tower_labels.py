@@ -130,7 +130,7 @@ def _are_towers(graph: Graph, labels: dict[str, int]) -> bool:
 
 def _take_variables(graph: Graph, labels: Mapping[str, int]) -> bool:
     """Whether every label takes values of variables, if there are any: the dropouts of a model are no copies of it."""
-    variables = [name for name in graph.nodes if graph.type(name) in op_types.VARIABLES]
+    variables = graph.of_types(*op_types.VARIABLES)
     values, todo = set(variables), variables
     while todo:
         new = {use.node for name in todo for use in graph.users(name)} - values

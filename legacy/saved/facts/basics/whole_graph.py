@@ -63,7 +63,7 @@ class WholeGraph:
         self.found_by, labels = labels_of_analysis(self.graph, found.context) if found else ("", {})
         if not labels:
             self.found_by, labels = suggested_labels(self.graph, self.members if found else None)
-        variables = {name for name in self.graph.nodes if self.graph.type(name) in op_types.VARIABLES}
+        variables = set(self.graph.of_types(*op_types.VARIABLES))
         self.data = self._data(found)
         self.writes = written_variables(self.graph)
         # A variable, and its own reads and assignments, belong to no tower, wherever they were made. A layer whose
@@ -77,7 +77,6 @@ class WholeGraph:
         self.targets = differentiated(self.graph, self.reach)
         self.minimized = self.graph.ancestors(self.targets, controls=False)
         self.computed = self._computed(found) if found else self.minimized
-        self._minimized_in_order = [name for name in self.graph.nodes if name in self.minimized]
         self._values: dict[str, float | None] = {}
 
     def towers(self) -> range:
@@ -90,7 +89,7 @@ class WholeGraph:
 
     def minimized_ops(self, *kinds: str) -> list[str]:
         """Nodes of some op types that what is minimized is computed from, in the order of the graph."""
-        return [name for name in self._minimized_in_order if self.graph.type(name) in kinds]
+        return [name for name in self.graph.of_types(*kinds) if name in self.minimized]
 
     def towers_of(self, names: Iterable[str]) -> set[int]:
         """The set of towers that some nodes are labelled with."""
@@ -162,7 +161,7 @@ class WholeGraph:
         return self.graph.ancestors(names & set(self.graph.nodes))
 
     def _update_rules(self) -> list[str]:
-        applies = [name for name in self.graph.nodes if op_types.is_apply(self.graph.type(name))]
+        applies = self.graph.of_kind(op_types.is_apply)
         by_hand = gradient_assignments(self.graph, self.trainable) - set(applies)
         return applies + [name for name in self.writes if name in by_hand]
 

@@ -87,7 +87,7 @@ def _source(analysed: AnalysedStep, origins: Mapping[str, tuple[str, str]], name
     if drawn and not before & set(analysed.plan.sources):
         return f"{analysed.graph.type(name)} of {drawn[0]}, drawn in the graph"
     if parse_tensor_name(origin).node == name:
-        sizes = {node for node in analysed.graph.nodes if analysed.graph.type(node) in op_types.SHAPE_OPS}
+        sizes = set(analysed.graph.of_types(*op_types.SHAPE_OPS))
         read = analysed.graph.ancestors([name], sizes, controls=False) & set(analysed.plan.sources)
         read = {node for node in read if not gives_sizes_alone(analysed.graph, node)}
         origin = (

@@ -71,7 +71,7 @@ def _prepared_inputs(analysed: AnalysedStep) -> Iterator[tuple[str, str, str, se
     """Yields (input, place of the ops that compute it, what they read, their types)."""
     graph, plan = analysed.graph, analysed.plan
     sources = {name for name in plan.sources if not is_scalar_setting(graph, analysed.imported, name)}
-    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}  # a size is no data
+    sizes = set(graph.of_types(*op_types.SHAPE_OPS))  # a size is no data
     for entry in [one for one in plan.inputs + plan.common if one.kind != "setting" or is_of_examples(analysed, one)]:
         ends = {parse_tensor_name(name).node for name in entry.tensors} - sources
         before = graph.ancestors(ends, sources | sizes, controls=False)

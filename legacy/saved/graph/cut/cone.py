@@ -119,7 +119,7 @@ class _Ends:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self.sources = {name for name in graph.nodes if is_data_source(graph, name)}
-        self._feeders = {name for name in graph.nodes if op_types.is_feeder(graph.type(name))}
+        self._feeders = set(graph.of_kind(op_types.is_feeder))
         self.left_out = self.sources | self._feeders
         self._waits: dict[str, list[str]] = {}
 

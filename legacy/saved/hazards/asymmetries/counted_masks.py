@@ -55,7 +55,7 @@ def counts_of_other_masks(whole: WholeGraph) -> Iterator[Hazard]:
 def _weighs(whole: WholeGraph, sources: set[str]) -> bool:
     """Whether an answer about some sources multiplies what weights compute, or chooses rows of it."""
     graph = whole.graph
-    answers = [name for name in graph.nodes if name in whole.minimized and graph.type(name) in _ANSWERS]
+    answers = [name for name in graph.of_types(*_ANSWERS) if name in whole.minimized]
     for answer in [one for one in answers if one in whole.data and _sources(whole, [one]) == sources]:
         places = [node for node in graph.descendants([answer], controls=False) if graph.type(node) == "Where"]
         chosen = graph.descendants(places, controls=False) & whole.minimized if places else set()

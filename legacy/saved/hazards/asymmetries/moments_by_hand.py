@@ -118,7 +118,7 @@ def _uses(whole: WholeGraph, *kinds: str) -> dict[str, tuple[str, Kept]]:
             averages[name] = kept
     by_variable = {whole.writes[name]: name for name in averages}
     changed = {graph.origin(graph.inputs(name)[1]).node: name for name in averages if graph.type(name) in op_types.SETS}
-    for name in [name for name in graph.nodes if name in whole.members and graph.type(name) in kinds]:
+    for name in [name for name in graph.of_types(*kinds) if name in whole.members]:
         value = graph.inputs(name)[0].node
         while graph.type(value) in ("Identity", "Mul", *op_types.QUOTIENTS, *op_types.ADDITIONS):
             if value in averages or value in changed or variable_read(graph, value):

@@ -44,7 +44,7 @@ class CrossEntropy(NamedTuple):
 def cross_entropies(whole: WholeGraph) -> Iterator[CrossEntropy]:
     """Yields the cross entropies of the losses that are minimized, in the order of the graph."""
     graph = whole.graph
-    for name in [name for name in graph.nodes if name in whole.minimized]:
+    for name in whole.minimized_ops(*_SOFTMAX, "Exp", "Mul"):
         if graph.type(name) in _SOFTMAX:
             logits, labels = graph.inputs(name)[:2]
             yield CrossEntropy(name, logits, labels, False)

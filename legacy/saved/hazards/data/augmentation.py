@@ -129,7 +129,7 @@ def _mixed(whole: WholeGraph, name: str) -> dict[str, tuple[str, bool]]:
     """{random numbers r: (a sum r x + (1 - r) p(x), whether r is the share of x itself)} that a node depends on."""
     graph, found = whole.graph, {}
     before = graph.ancestors([name], controls=False)
-    for node in [one for one in graph.nodes if one in before and graph.type(one) in op_types.SUMS_OF_TWO]:
+    for node in [one for one in graph.of_types(*op_types.SUMS_OF_TWO) if one in before]:
         terms = [share_and_value(whole, tensor) for tensor in graph.inputs(node)]
         (first, is_first, value), (second, is_second, other) = terms if len(terms) == 2 else (("", True, None),) * 2
         if not first or first != second or is_first == is_second or value is None or other is None:

@@ -43,7 +43,7 @@ class Part(NamedTuple):
 
 def deals(whole: WholeGraph) -> set[str]:
     """Returns the nodes that take parts of an input."""
-    return {name for name in whole.graph.nodes if whole.graph.type(name) in _DEALS and _source(whole, name)}
+    return {name for name in whole.graph.of_types(*_DEALS) if _source(whole, name)}
 
 
 def dealt(whole: WholeGraph, tensor: TensorId) -> Part | None:

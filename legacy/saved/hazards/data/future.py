@@ -100,7 +100,7 @@ def _keeps_times(graph: Graph, attention: str, end: str) -> bool:
 
     Sizes that are taken of shapes, as for a reshape, join nothing.
     """
-    shapes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    shapes = set(graph.of_types(*op_types.SHAPE_OPS))
     between = graph.descendants([attention], controls=False, stop=shapes) & graph.ancestors([end], controls=False)
     for name in [name for name in between if not is_gradient_op(name)]:
         kind = graph.type(name)

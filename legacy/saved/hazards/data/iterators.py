@@ -74,7 +74,7 @@ def shuffles_of_one(whole: WholeGraph) -> Iterator[Hazard]:
     A list of one file has a buffer of its length: that is no hazard, nor is one before a larger buffer.
     """
     graph = whole.graph
-    takers = [n for n in graph.nodes if n in whole.reach and graph.type(n).startswith("IteratorGetNext")]
+    takers = [n for n in graph.of_type_prefix("IteratorGetNext") if n in whole.reach]
     for iterator in dict.fromkeys(graph.origin(graph.inputs(name)[0]).node for name in takers):
         if _shuffles_one(graph, iterator):
             yield Hazard(

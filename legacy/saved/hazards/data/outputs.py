@@ -54,7 +54,7 @@ def _parts(whole: WholeGraph, joined: TensorId) -> list[int]:
         return []
     found: list[int] = []
     for name in inputs:
-        before = graph.ancestors([name], {node for node in graph.nodes if graph.type(node) in _SPLITS}, controls=False)
+        before = graph.ancestors([name], set(graph.of_types(*_SPLITS)), controls=False)
         taken = {
             tensor.output
             for node in before

@@ -160,9 +160,9 @@ def _shuffled_alone(whole: WholeGraph, before: Collection[str]) -> tuple[str, st
     one that a model takes together with others, as a condition that examples are changed to.
     """
     graph = whole.graph
-    sources = [name for name in graph.nodes if name in before and op_types.is_source(graph.type(name))]
+    sources = [name for name in graph.of_kind(op_types.is_source) if name in before]
     sources = [name for name in sources if not is_scalar_placeholder(graph, name)]
-    for name in [name for name in graph.nodes if name in before and graph.type(name) == "RandomShuffle"]:
+    for name in [name for name in graph.of_types("RandomShuffle") if name in before]:
         above = graph.ancestors([name], controls=False)
         own = [source for source in sources if source in above and _enters_by(whole, source, name, before)]
         draw = draw_of(graph, name)
@@ -196,7 +196,7 @@ def _are_compared(whole: WholeGraph, before: Collection[str], shuffle: str, othe
 def _enters_by(whole: WholeGraph, source: str, shuffle: str, before: Collection[str]) -> bool:
     """Whether the elements of an input enter a loss by way of a shuffle alone; its sizes may enter otherwise."""
     graph = whole.graph
-    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    sizes = set(graph.of_types(*op_types.SHAPE_OPS))
     entering = graph.descendants([source], controls=False, stop=sizes | {shuffle}) - sizes
     return not (entering & set(before)) - graph.ancestors([shuffle], controls=False)
 
@@ -205,7 +205,7 @@ def _turned_apart(whole: WholeGraph, before: Collection[str]) -> tuple[str, str]
     """Flips at random of an image and of its labels, such as a mask of whole numbers, that are drawn independently."""
     graph = whole.graph
     flips: dict[str, tuple[str, set[Hashable]]] = {}
-    for name in [name for name in graph.nodes if name in before and graph.type(name) in op_types.TURNS]:
+    for name in [name for name in graph.of_types(*op_types.TURNS) if name in before]:
         above = graph.ancestors([name], controls=False)
         draws = {draw_of(graph, node) for node in above if op_types.is_random(graph.type(node))}
         for source in above if draws and not above & whole.trainable else ():

@@ -81,7 +81,7 @@ def shuffled_batches(whole: WholeGraph) -> Iterator[Hazard]:
 def _datasets(whole: WholeGraph) -> Iterator[Mapping[str, Any]]:
     """Yields the nodes of each dataset that the training step takes examples from."""
     graph = whole.graph
-    takers = [n for n in graph.nodes if n in whole.reach and graph.type(n).startswith("IteratorGetNext")]
+    takers = [n for n in graph.of_type_prefix("IteratorGetNext") if n in whole.reach]
     for iterator in dict.fromkeys(graph.origin(graph.inputs(name)[0]).node for name in takers):
         yield dataset_nodes(graph, iterator)
 

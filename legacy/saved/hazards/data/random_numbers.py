@@ -51,7 +51,7 @@ def random_numbers_of_some_towers(whole: WholeGraph) -> Iterator[Hazard]:
     if whole.count < 2 or minimized != set(whole.towers()):
         return
     draws: dict[int, list[str]] = collections.defaultdict(list)
-    for name in [name for name in graph.nodes if name in whole.minimized and op_types.is_random(graph.type(name))]:
+    for name in [name for name in graph.of_kind(op_types.is_random) if name in whole.minimized]:
         for tower in [whole.labels[name]] if name in whole.labels else whole.towers():
             draws[tower].append(name)
     idle = [tower for tower in whole.towers() if tower not in draws]

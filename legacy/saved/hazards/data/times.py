@@ -51,16 +51,14 @@ def _loops_over(whole: WholeGraph, name: str) -> list[str]:
 def _is_recurrent(whole: WholeGraph, scatter: str) -> bool:
     """Whether the rows that an op writes to an array enter a loop's state, with trained weights."""
     graph = whole.graph
-    read = graph.descendants(
-        [scatter], controls=False, stop={n for n in graph.nodes if graph.type(n) == "NextIteration"}
-    )
+    read = graph.descendants([scatter], controls=False, stop=set(graph.of_types("NextIteration")))
     for name in read:
         if graph.type(name) != "NextIteration" or is_gradient_op(name):
             continue
         before = graph.inputs(name)[0].node
         if graph.type(before).startswith("TensorArray"):
             continue
-        inside = graph.ancestors([before], {n for n in graph.nodes if graph.type(n) == "Merge"}, controls=False)
+        inside = graph.ancestors([before], set(graph.of_types("Merge")), controls=False)
         merges = {graph.type(use.node) for use in graph.users(name)}
         if "Merge" in merges and any(graph.type(n) == "MatMul" for n in inside & read):
             return True

@@ -96,6 +96,6 @@ def _without_labels(whole: WholeGraph, masked: str, entropies: set[str]) -> str:
 
 def _is_fed(whole: WholeGraph, name: str) -> bool:
     graph = whole.graph
-    shapes = {one for one in graph.nodes if graph.type(one) in op_types.SHAPE_OPS}
+    shapes = set(graph.of_types(*op_types.SHAPE_OPS))
     before = graph.ancestors([name], stop=shapes, controls=False) - shapes
     return any(op_types.is_source(graph.type(one)) for one in before)

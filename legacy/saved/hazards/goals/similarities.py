@@ -46,7 +46,7 @@ def _is_similarity(whole: WholeGraph, name: str) -> bool:
 
 def _is_result(whole: WholeGraph, image: str) -> bool:
     """Whether weights make the values of an image, and not its shape alone, by which another one is filtered."""
-    shapes = {name for name in whole.graph.nodes if whole.graph.type(name) in op_types.SHAPE_OPS}
+    shapes = set(whole.graph.of_types(*op_types.SHAPE_OPS))
     return bool((whole.graph.ancestors([image], stop=shapes, controls=False) - shapes) & whole.trainable)
 
 

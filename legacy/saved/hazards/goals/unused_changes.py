@@ -57,7 +57,7 @@ def unused_masks_of_results(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _drawn(whole: WholeGraph) -> set[str]:
     """The nodes that depend on random numbers."""
-    random = [name for name in whole.graph.nodes if op_types.is_random(whole.graph.type(name))]
+    random = whole.graph.of_kind(op_types.is_random)
     return whole.graph.descendants(random, controls=False)
 
 

@@ -21,14 +21,14 @@ def memories_for_outputs(whole: WholeGraph) -> Iterator[Hazard]:
     A program that applies tanh to the memory, or hands it to a decoder, means the memory.
     """
     graph = whole.graph
-    exits = {name: _values(whole, name) for name in graph.nodes if graph.type(name) in EXITS}
+    exits = {name: _values(whole, name) for name in graph.of_types(*EXITS)}
     for memory in [name for name in exits if name in whole.minimized]:
         outputs = {one for one in exits if one != memory and _lets_out(whole, exits[one], exits[memory])}
         is_alone = outputs and not outputs & whole.minimized and not _is_meant(whole, memory)
         if is_alone and not _is_output_taken(whole, memory, exits, outputs):
             yield _hazard(memory, sorted(outputs)[0])
             return
-    for curve in [name for name in graph.nodes if graph.type(name) == "Tanh" and name not in whole.minimized]:
+    for curve in [name for name in graph.of_types("Tanh") if name not in whole.minimized]:
         memory = graph.origin(graph.inputs(curve)[0]).node
         gated = [use.node for use in graph.users(curve) if _is_gated(whole, use.node, curve)]
         if memory in whole.minimized and gated and _adds_gated(whole, memory) and not _is_meant(whole, memory):

@@ -49,7 +49,7 @@ def words_skipped(whole: WholeGraph) -> Iterator[Hazard]:
 def _are_in_place(whole: WholeGraph, words: str, logits: str) -> bool:
     """Whether logits are computed of words, and no convolution or slice between moves them along the times."""
     graph = whole.graph
-    shapes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    shapes = set(graph.of_types(*op_types.SHAPE_OPS))
     before = graph.ancestors([logits], stop=shapes, controls=False)
     between = graph.descendants([words], controls=False) & before - shapes
     return words in before and not any(_moves(whole, name) for name in between)

@@ -63,7 +63,7 @@ def _sequence_read(whole: WholeGraph, tensor: TensorId) -> tuple[TensorId, bool]
 def _scattered(whole: WholeGraph, gathered: str) -> TensorId | None:
     """The sequence whose times enter the loop that gives some outputs; None of a loop that takes none, or several."""
     graph = whole.graph
-    entries = {name for name in graph.nodes if graph.type(name).startswith("TensorArrayScatter")}
+    entries = set(graph.of_type_prefix("TensorArrayScatter"))
     before = graph.ancestors([gathered], stop=entries, controls=False) & entries
     own = [name for name in before if any(graph.type(use.node) in ENTERS for use in graph.users(name))]
     values = {graph.inputs(name)[2] for name in own}

@@ -157,6 +157,6 @@ def _is_of_pairs(whole: WholeGraph, name: str, vector: TensorId, column: TensorI
 
 def _hold_examples(graph: Graph, *tensors: TensorId) -> bool:
     """Whether the values of data, and not their sizes alone, make each of some tensors."""
-    sizes = [node for node in graph.nodes if graph.type(node) in _SIZES]
+    sizes = graph.of_types(*_SIZES)
     made = [graph.ancestors([tensor.node], stop=sizes, controls=False) for tensor in tensors]
     return all(any(op_types.is_source(graph.type(node)) for node in nodes) for nodes in made)

@@ -53,7 +53,7 @@ def terms_without_gradient(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds terms of a loss whose trained weights are all behind ops without a gradient; one hazard for all."""
     graph = whole.graph
     stops = {name for name in graph.nodes if graph.type(name) in _STOPS or _makes_whole_numbers(graph, name)}
-    sizes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS} if stops else set()
+    sizes = set(graph.of_types(*op_types.SHAPE_OPS)) if stops else set()
     updated = whole.trainable & {whole.variable_of(name) for name in whole.applies}  # no teacher that a var_list omits
     for target in whole.targets if stops else []:
         terms = linear_signs(whole, target)

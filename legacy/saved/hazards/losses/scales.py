@@ -135,7 +135,7 @@ def _shown_without(whole: WholeGraph, found: Analysis, loss: str, scale: float) 
     shape = found.context.imported.shape(*whole.graph.inputs(mean)[0]) if whole.graph.type(mean) == "Mean" else None
     if shape and all(shape[1:]) and int(np.prod([size or 1 for size in shape[1:]])) == scale:
         return ""
-    for name in [name for name in whole.graph.nodes if whole.graph.type(name) in op_types.SCALAR_SUMMARIES]:
+    for name in whole.graph.of_types(*op_types.SCALAR_SUMMARIES):
         weights = linear_weights(whole, whole.graph.inputs(name)[1].node)
         weight = 0.0 if loss in weights else weights.get(factor[0], 0.0)
         if min(abs(weight - 1), abs(weight * whole.count - 1)) < TOLERANCE:

@@ -21,7 +21,7 @@ def smoothed_one_way(whole: WholeGraph) -> Iterator[Hazard]:
     Differences of differences are left alone: a program may compute all of these, and take some.
     """
     graph = whole.graph
-    subtracted = [name for name in graph.nodes if graph.type(name) == "Sub" and not is_gradient_op(name)]
+    subtracted = [name for name in graph.of_types("Sub") if not is_gradient_op(name)]
     found = {name: axis for name in subtracted for axis in [_axis_of_neighbours(graph, name)] if axis}
     used = {found[name]: name for name in found if name in whole.minimized}
     for name, (source, axis) in found.items():

@@ -113,7 +113,7 @@ def losses_that_are_not_numbers(whole: WholeGraph) -> Iterator[Hazard]:
     So are CTC losses: of more labels than times it is infinite, and its op's gradient is a finite one.
     """
     graph = whole.graph
-    tests = {name for name in graph.nodes if graph.type(name) in _TESTS}
+    tests = set(graph.of_types(*_TESTS))
     for name in whole.minimized_ops("Select", "SelectV2", "Gather", "GatherV2") if tests else []:
         is_choice = graph.type(name).startswith("Select")
         first, *others = graph.inputs(name)

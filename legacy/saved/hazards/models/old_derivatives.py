@@ -14,7 +14,7 @@ from workloads.support.wording import counted, plural
 def exchanged_peepholes(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds cells of which the gradient has the peepholes of the forget and the output gate exchanged; one for all."""
     graph = whole.graph
-    derivatives = [name for name in graph.nodes if graph.type(name) == "LSTMBlockCellGrad" and name in whole.members]
+    derivatives = [name for name in graph.of_types("LSTMBlockCellGrad") if name in whole.members]
     cells = {name: forward_name(name, graph.nodes) or "" for name in derivatives}
     found = [name for name, cell in cells.items() if cell and exchanges_peepholes(graph, cell, name)]
     if found:

@@ -78,7 +78,7 @@ def _is_of_another_loop(whole: WholeGraph, turned: str, mask: str) -> bool:
 
 
 def _entries(graph: Graph) -> set[str]:
-    return {name for name in graph.nodes if graph.type(name).startswith("TensorArrayScatter")}
+    return set(graph.of_type_prefix("TensorArrayScatter"))
 
 
 def _frames(graph: Graph, array: str) -> set[bytes]:

@@ -147,7 +147,7 @@ def _only_shown(whole: WholeGraph) -> Iterator[Hazard]:
     graph, rates = whole.graph, nodes_of_rates(whole)
     if not whole.applies or rates == whole.reach or any(_may_change(whole, name) for name in rates):
         return
-    summaries = [name for name in graph.nodes if graph.type(name) in op_types.SCALAR_SUMMARIES and RATES.search(name)]
+    summaries = [name for name in graph.of_types(*op_types.SCALAR_SUMMARIES) if RATES.search(name)]
     for summary in summaries:
         shown = graph.origin(graph.inputs(summary)[1]).node
         counters = _counters_behind(whole, shown)

@@ -24,7 +24,7 @@ _WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.int32, tf.int64)}
 def miscounted_steps(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds step counters that count towers, and schedules that multiply the step by the number of towers."""
     graph = whole.graph
-    variables = [name for name in graph.nodes if graph.type(name) in op_types.VARIABLES]
+    variables = graph.of_types(*op_types.VARIABLES)
     steps = {name for name in variables if name.split("/")[-1] == "global_step"}
     for step in sorted({name for name in variables if _is_counter(whole, name)} - steps):
         yield from _counted_by_towers(whole, step, _adds(graph, step))
@@ -182,7 +182,7 @@ def steps_of_one_towers_examples(whole: WholeGraph, found: Analysis) -> Iterator
     if plan.towers < 2 or not plan.batch or plan.batch in (1, plan.towers) or not dealt:
         return
     of_rates, counters = nodes_of_rates(whole), _counters(whole)
-    for name in [name for name in graph.nodes if name in of_rates and graph.type(name) == "Mul"]:
+    for name in [name for name in graph.of_types("Mul") if name in of_rates]:
         numbers = [whole.value(producer) for producer, _ in graph.inputs(name)]
         if plan.batch in numbers and _has_step_input(graph, name, counters) and not _counts_examples(whole, name):
             yield Hazard(
@@ -198,7 +198,7 @@ def steps_of_one_towers_examples(whole: WholeGraph, found: Analysis) -> Iterator
 def steps_that_are_not_saved(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds step counters that a learning rate reads and no Saver of the graph saves, though some save weights."""
     graph = whole.graph
-    savers = [name for name in graph.nodes if graph.type(name) in SAVERS]
+    savers = graph.of_types(*SAVERS)
     saved = graph.ancestors(savers, controls=False) if savers else set()
     updated = {whole.variable_of(apply) for apply in whole.applies} & whole.trainable
     if not saved & updated:

@@ -153,7 +153,7 @@ def clipped_ratios(whole: WholeGraph) -> list[str]:
 
 def _products(whole: WholeGraph) -> list[str]:
     graph = whole.graph
-    return [n for n in graph.nodes if n in whole.minimized and graph.type(n) == "Mul" and not is_gradient_op(n)]
+    return [n for n in graph.of_types("Mul") if n in whole.minimized and not is_gradient_op(n)]
 
 
 def _is_policy_gradient(whole: WholeGraph, product: str) -> bool:

@@ -125,7 +125,7 @@ def _valued(whole: WholeGraph) -> frozenset[str]:
 @functools.lru_cache(maxsize=2)
 def _choices(whole: WholeGraph) -> frozenset[str]:
     """The nodes that choose an action, which is no number of the weights."""
-    return frozenset(node for node in whole.graph.nodes if whole.graph.type(node) == "ArgMax")
+    return frozenset(whole.graph.of_types("ArgMax"))
 
 
 def _weights(whole: WholeGraph, name: str) -> set[str]:

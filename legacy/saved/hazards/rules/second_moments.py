@@ -25,7 +25,7 @@ def averages_without_root(whole: WholeGraph) -> Iterator[Hazard]:
     if not moments:
         return
     updating = graph.ancestors(whole.applies, controls=False)
-    for name in [name for name in graph.nodes if name in updating and graph.type(name) in op_types.QUOTIENTS]:
+    for name in [name for name in graph.of_types(*op_types.QUOTIENTS) if name in updating]:
         above, below = (tensor.node for tensor in graph.inputs(name)[:2])
         variable = moments.get(_averaged(whole, below), "") if not is_gradient_op(name) else ""
         if variable and _follows_gradient(whole, above):

@@ -66,4 +66,4 @@ def _stops(whole: WholeGraph, variables: Collection[str], tower: int) -> list[st
     """The StopGradient ops between some variables and what is minimized of a tower, in the order of the graph."""
     graph = whole.graph
     between = graph.ancestors(_ends(whole, tower), controls=False) & graph.descendants(set(variables), controls=False)
-    return [name for name in graph.nodes if name in between and graph.type(name) == "StopGradient"]
+    return [name for name in graph.of_types("StopGradient") if name in between]

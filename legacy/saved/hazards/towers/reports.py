@@ -47,8 +47,8 @@ def _shown(whole: WholeGraph) -> dict[str, set[int]]:
     An evaluation of its own is none, also where it runs on the device of a tower.
     """
     graph = whole.graph
-    scalars = [name for name in graph.nodes if graph.type(name) in op_types.SCALAR_SUMMARIES]
-    merges = [name for name in graph.nodes if graph.type(name) == "MergeSummary"]
+    scalars = graph.of_types(*op_types.SCALAR_SUMMARIES)
+    merges = graph.of_types("MergeSummary")
     written = graph.ancestors(merges, controls=False) if merges else set(scalars)
     passes = graph.ancestors([name for name in graph.nodes if is_gradient_op(name)], controls=False) & whole.data
     trained = whole.towers_of(passes)  # the loss of another tower may be computed and not differentiated

@@ -150,7 +150,7 @@ def _overwritten_text(whole: WholeGraph, updates: Iterable[Collection[str]]) -> 
 
 
 def _variables(whole: WholeGraph) -> set[str]:
-    return {name for name in whole.graph.nodes if whole.graph.type(name) in op_types.VARIABLES}
+    return set(whole.graph.of_types(*op_types.VARIABLES))
 
 
 def gradients_of_workers(whole: WholeGraph) -> Iterator[Hazard]:

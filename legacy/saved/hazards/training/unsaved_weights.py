@@ -17,7 +17,7 @@ def weights_that_are_not_saved(whole: WholeGraph) -> Iterator[Hazard]:
     tensors, and a graph without a Saver is of a program that keeps its weights in another way.
     """
     graph = whole.graph
-    savers = [name for name in graph.nodes if graph.type(name) in SAVERS]
+    savers = graph.of_types(*SAVERS)
     before = graph.ancestors(savers, controls=False) if savers else set()
     saved = sorted(name for name in before if graph.type(name) in op_types.VARIABLES)
     updated = {whole.variable_of(apply) for apply in whole.applies} & whole.trainable

@@ -141,7 +141,7 @@ def untrained_layers(whole: WholeGraph) -> Iterator[Hazard]:
     forward = whole.minimized
     changed = set(whole.writes.values()) | whole.trainable
     lost = []
-    for name in [name for name in graph.nodes if name in forward and graph.type(name) in op_types.LAYERS]:
+    for name in [name for name in graph.of_types(*op_types.LAYERS) if name in forward]:
         weight = variable_read(graph, graph.inputs(name)[1].node)
         if not weight or weight in changed or is_gradient_op(name) or not _is_drawn(whole, weight):
             continue

@@ -27,7 +27,7 @@ def variables_behind_rounding(whole: WholeGraph) -> Iterator[Hazard]:
     ]
     if not steps or not targets:
         return
-    stops = {name for name in graph.nodes if graph.type(name) in _STOPS}
+    stops = set(graph.of_types(*_STOPS))
     reached = graph.ancestors(targets, stop=stops, controls=False)
     trained = graph.ancestors(targets, stop=stops | set(steps), controls=False)
     named = dict.fromkeys(whole.collections.get("trainable_variables", []))

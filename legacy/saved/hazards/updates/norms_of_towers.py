@@ -20,7 +20,7 @@ def clipped_by_another_tower(whole: WholeGraph) -> Iterator[Hazard]:
     behind = (graph.descendants(backward, controls=False) - backward) & whole.reach
     of_norms = _computed_from_norms(whole, backward) if behind else set()
     towers = _towers_before(whole, backward) if of_norms else {}
-    for name in [name for name in graph.nodes if name in behind and graph.type(name) in _PRODUCTS]:
+    for name in [name for name in graph.of_types(*_PRODUCTS) if name in behind]:
         inputs = [graph.origin(tensor).node for tensor in graph.inputs(name)]
         for gradient, factor in zip(inputs, reversed(inputs)):
             of_norm = _listed(towers[factor]) if factor in of_norms else set()
@@ -46,7 +46,7 @@ def _misses(own: Collection[int], of_norm: Collection[int]) -> bool:
 
 def _computed_from_norms(whole: WholeGraph, backward: Collection[str]) -> set[str]:
     """The nodes that norms lead to by way of no gradient op, and that are none."""
-    norms = [name for name in whole.graph.nodes if name not in backward and whole.graph.type(name) in NORMS]
+    norms = [name for name in whole.graph.of_types(*NORMS) if name not in backward]
     return whole.graph.descendants(norms, stop=backward, controls=False).difference(backward)
 
 

@@ -99,7 +99,7 @@ def _have_own_losses(whole: WholeGraph, effects: Sequence[Effect]) -> bool:
     graph = whole.graph
     ends = [parse_tensor_name(effect.gradient).node for effect in effects if effect.gradient]
     losses = [set(differentiated(graph, graph.ancestors([name], controls=False))) for name in ends]
-    stopped = [name for name in graph.nodes if graph.type(name) == "StopGradient"]
+    stopped = graph.of_types("StopGradient")
     behind = [graph.ancestors(own, stopped, controls=False) for own in losses]
     pairs = itertools.permutations(range(len(losses)), 2)
     return all(losses) and not any(losses[first] & behind[second] for first, second in pairs)

@@ -33,7 +33,7 @@ def unused_clipping(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     gradients = in_gradient_graphs(graph.nodes)
     after = graph.descendants(gradients & whole.reach, controls=False) - gradients - whole.reach
-    ends = [name for name in graph.nodes if name in after and graph.type(name) in _ENDS]
+    ends = [name for name in graph.of_types(*_ENDS) if name in after]
     ends = [name for name in ends if _is_shown_at_most(whole, name)]
     clipped = [name for name in ends if _clips(whole, name, after) and _updates_take(whole, name, gradients)]
     clipped = [name for name in clipped if not _is_off(whole, name, after)]

@@ -38,9 +38,9 @@ def labels_of_both_kinds(graph: Graph, placed: Mapping[str, str]) -> dict[str, i
     if any(owners.get(name, device) != device for device, names in passes.items() for name in names):
         return {}
     own = _alone(passes)
-    variables = [name for name in graph.nodes if graph.type(name) in VARIABLES]
+    variables = graph.of_types(*VARIABLES)
     of_variables = graph.descendants(variables, controls=False) - set(variables)
-    data = graph.descendants([name for name in graph.nodes if is_source(graph.type(name))], controls=False)
+    data = graph.descendants(graph.of_kind(is_source), controls=False)
     for device, names in own.items():
         if names.isdisjoint(data) or any(devices.get(name) not in (None, device) for name in names & of_variables):
             return {}

@@ -30,6 +30,27 @@ def loop():
     tf.identity(y, name="y")
 
 
+def test_nodes_of_op_types_are_in_the_order_of_the_graph():
+    graph = graph_of(loop)
+    enters = [name for name, node in graph.nodes.items() if node.op == "Enter"]
+    others = [name for name, node in graph.nodes.items() if node.op in ("Mul", "Placeholder", "Enter")]
+    assert graph.of_types("Enter") == enters and len(enters) > 1
+    assert graph.of_types("Mul", "Enter", "Placeholder", "Enter", "NoSuchOp") == others
+    assert graph.of_kind(lambda kind: kind in ("Mul", "Placeholder", "Enter")) == others
+    assert graph.of_type_prefix(("Ent", "Placeholder", "Mul")) == others
+    assert graph.of_types() == graph.of_types("NoSuchOp") == graph.of_type_prefix("nothing") == []
+    graph.of_types("Enter").clear()
+    assert graph.of_types("Enter") == enters, "the caller's list is its own"
+
+
+def test_equal_names_are_one_object():
+    graph = graph_of(loop)
+    own = {name: name for name in graph.nodes}
+    inputs = [tensor.node for name in graph.nodes for tensor in graph.inputs(name)]
+    waited_for = [before for name in graph.nodes for before in graph.controls(name)]
+    assert inputs and waited_for and all(own[name] is name for name in inputs + waited_for)
+
+
 def test_orders_loops_and_knows_what_is_inside():
     graph = graph_of(loop)
     order = graph.order(set(graph.nodes))

@@ -67,7 +67,7 @@ def _sum_of_mean(whole: WholeGraph, mean: str) -> str:
         mean = graph.origin(graph.inputs(mean)[1]).node
     if graph.type(mean) not in op_types.QUOTIENTS:
         return mean
-    shapes = {name for name in graph.nodes if graph.type(name) in op_types.SHAPE_OPS}
+    shapes = set(graph.of_types(*op_types.SHAPE_OPS))
     if graph.ancestors([graph.inputs(mean)[1].node], shapes, controls=False) & whole.trainable:
         return mean
     total = graph.origin(graph.inputs(mean)[0]).node
