@@ -1,11 +1,10 @@
-"""Text of expressions and statements, laid out as the formatter "black" would lay it out."""
+"""Text of expressions on one line, as the formatter "black" would write it."""
 
 from __future__ import annotations
 
 import functools
 import re
-import textwrap
-from typing import TYPE_CHECKING, Any, List
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,10 +31,6 @@ from legacy.source.basics.expressions import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: What a loop makes, a list or the items of one: the bracket, the item, the loop, the bracket.
-_COMPREHENSION = re.compile(r"(\[|\*\()(.*) (for \w+(?:, \w+)* in [^\[\]]*(?:\[[^\[\]]*\]\)?)?)([\])])$")
-#: The longest line.
-WIDTH = 120
 _PRECEDENCE = {
     "**": 7,
     "*": 5,
@@ -47,7 +42,7 @@ _PRECEDENCE = {
     "&": 3,
     "|": 2,
 }
-_UNARY, _ATOM, _COMPARISON, _CHOICE = 6, 9, 1, 0
+_UNARY, ATOM, _COMPARISON, _CHOICE = 6, 9, 1, 0
 
 
 #: Fewest zeros at the end of a number that is written by its exponent.
@@ -97,13 +92,13 @@ def _float_text(value: Any) -> str:
     return f"{sign}{digits[0]}{'.' * (len(digits) > 1)}{digits[1:]}e{zeros + len(digits) - 1}"
 
 
-#: Fewest characters of a number whose digits say nothing, and the largest one whose root is looked for.
+#: Fewest characters of a number that is tried as a root, and the largest number under such a root.
 _LONG, _MOST_OF_ROOT = 9, 4096
 
 
 @functools.lru_cache(maxsize=None)
 def _root_text(value: np.float32) -> str:
-    """Returns a number that is the root of a whole one, or 1 divided by it, as a power; "" of another number.
+    """Returns the root of a whole number, or its inverse, as a power; "" for another number.
 
     >>> _root_text(np.float32(0.35355338)), _root_text(np.float32(22.627417)), _root_text(np.float32(0.3535535))
     ('8**-0.5', '512**0.5', '')
@@ -125,24 +120,24 @@ def _number_text(value: Any) -> str:
 
 def expression_text(node: Expression) -> str:
     """Returns an expression on one line."""
-    return _text(node, 0)
+    return text_within(node, 0)
 
 
-def _precedence(node: Infix) -> int:
+def precedence(node: Infix) -> int:
     """Returns how tightly an operator binds; loosest of all the choice `one if condition else other`."""
     return _CHOICE if node.symbol.startswith("if ") else _PRECEDENCE.get(node.symbol, _COMPARISON)
 
 
-def _text(node: Expression, outer: int) -> str:
-    """Returns an expression's text, in parentheses if it binds less tightly than `outer`."""
+def text_within(node: Expression, outer: int) -> str:
+    """Returns an expression's text, in parentheses if it binds less tightly than an operator of precedence `outer`."""
     if isinstance(node, Infix):
-        added = _python_sum(node)
+        added = python_sum(node)
         if added:
             return expression_text(added)
-        own = _precedence(node)
+        own = precedence(node)
         right = _UNARY if node.symbol == "**" else own + 1
         left = own + 1 if node.symbol == "**" else own
-        text = f"{_text(node.left, left)} {node.symbol} {_text(node.right, right)}"
+        text = f"{text_within(node.left, left)} {node.symbol} {text_within(node.right, right)}"
         if node.symbol == "**" and re.fullmatch(r"-?[\w.]+ \*\* -?[\w.]+", text):
             text = text.replace(" ", "")
         if node.symbol == "+" and isinstance(node.right, Literal) and text.rpartition(" + ")[2].startswith("-"):
@@ -151,22 +146,22 @@ def _text(node: Expression, outer: int) -> str:
             text = " + ".join(text.rsplit(" - -", 1))  # the same bits
         return f"({text})" if own < outer else text
     if isinstance(node, Prefix):
-        text = node.symbol + _text(node.operand, _UNARY)
+        text = node.symbol + text_within(node.operand, _UNARY)
         return f"({text})" if outer > _UNARY else text
     if isinstance(node, Item):
-        return f"{_text(node.base, _ATOM)}[{_key_text(node)}]"
+        return f"{text_within(node.base, ATOM)}[{key_text(node)}]"
     if isinstance(node, Call):
-        return f"{node.function}({', '.join(_argument(argument) for argument in node.arguments)})"
+        return f"{node.function}({', '.join(argument_text(argument) for argument in node.arguments)})"
     if isinstance(node, Method):
-        return f"{_text(node.base, _ATOM)}.{node.name}({', '.join(expression_text(a) for a in node.arguments)})"
+        return f"{text_within(node.base, ATOM)}.{node.name}({', '.join(expression_text(a) for a in node.arguments)})"
     if isinstance(node, Channels):
-        return f"int({_text(node.base, _ATOM)}.shape[-1])"
+        return f"int({text_within(node.base, ATOM)}.shape[-1])"
     if isinstance(node, Lambda):
-        return f"{f'lambda {node.parameters}'.rstrip()}: {_text(node.body, 0)}"
+        return f"{f'lambda {node.parameters}'.rstrip()}: {text_within(node.body, 0)}"
     if isinstance(node, Listing):
         return "[" + ", ".join(expression_text(item) for item in node.items) + "]"
     if isinstance(node, Loop):
-        return f"{loop_header(node)} {_text(node.body, 0)}"
+        return f"{loop_header(node)} {text_within(node.body, 0)}"
     if isinstance(node, Literal):
         text = _number_text(node.value)
         return f"({text})" if (text.startswith("-") or "**" in text) and outer > _UNARY else text
@@ -180,18 +175,19 @@ def _text(node: Expression, outer: int) -> str:
     return f"<{node.tensor}>"
 
 
-def _python_sum(node: Infix) -> Call | None:
+def python_sum(node: Infix) -> Call | None:
     """Returns `sum([a, b])` for `0 + a + b`, which Python's `sum` computes; None for another operation."""
     if node.symbol != "+" or not isinstance(node.left, Infix):
         return None
-    symbols, terms = zip(*_operands(node))
+    symbols, terms = zip(*operands_of(node))
     start = terms[0].value if isinstance(terms[0], Literal) else None
     if set(symbols[1:]) != {"+"} or not isinstance(start, np.number) or str(start) not in ("0", "0.0"):
         return None
     return Call("sum", (Argument("", Listing(terms[1:])),))
 
 
-def _key_text(node: Item) -> str:
+def key_text(node: Item) -> str:
+    """Returns the text between the brackets of an item."""
     return node.key.format(*map(expression_text, node.bounds)) if node.bounds else node.key
 
 
@@ -204,7 +200,8 @@ def loop_header(loop: Loop) -> str:
     return f"for {loop.variable} in range({loop.first}, {loop.end}):".replace("(0, ", "(")
 
 
-def _argument(argument: Argument) -> str:
+def argument_text(argument: Argument) -> str:
+    """Returns the text of an argument of a call, with its keyword."""
     text = expression_text(argument.value)
     return f"{argument.keyword}={text}" if argument.keyword else text
 
@@ -222,109 +219,10 @@ def variable_call(node: Variable) -> Call:
     return Call("scope.get", tuple(arguments))
 
 
-def item_lines(items: Sequence[str], indent: int) -> List[str]:
-    """Returns the lines of the texts of a list that is too long for one.
-
-    >>> item_lines(["a", "b"], 4)
-    ['    "a",', '    "b",']
-    """
-    return [f"{' ' * indent}{literal_text(item)}," for item in items]
-
-
-def layout(prefix: str, node: Expression, suffix: str = "", indent: int = 0) -> list[str]:
-    """Returns the lines of `prefix expression suffix`, broken at calls and operators where one line is too short.
-
-    Args:
-      prefix: text before the expression, such as "x = ".
-      node: the expression.
-      suffix: text after it.
-      indent: columns that the lines are indented by.
-
-    Returns:
-      The lines.
-    """
-    pad = " " * indent
-    line = pad + prefix + expression_text(node) + suffix
-    if len(line) <= WIDTH:
-        return [line]
-    if isinstance(node, Variable):
-        node = variable_call(node)
-    if isinstance(node, Infix):
-        node = _python_sum(node) or node
-    if isinstance(node, Call) and node.arguments:
-        return _broken_call(prefix + node.function + "(", list(node.arguments), ")" + suffix, indent)
-    if isinstance(node, Listing):
-        return _broken_call(prefix + "[", [Argument("", item) for item in node.items], "]" + suffix, indent)
-    if isinstance(node, Literal) and isinstance(node.value, (list, dict)):
-        return _broken_table(prefix, node.value, suffix, indent)
-    if isinstance(node, Infix):
-        return _broken_infix(prefix, node, suffix, indent)
-    if isinstance(node, Prefix) and _breaks(node):
-        return layout(prefix + node.symbol, node.operand, suffix, indent)
-    if isinstance(node, Lambda):
-        return layout(f"{prefix}lambda {node.parameters}".rstrip() + ": ", node.body, suffix, indent)
-    if isinstance(node, Item) and _breaks(node.base):
-        return layout(prefix, node.base, f"[{_key_text(node)}]{suffix}", indent)
-    if isinstance(node, Method) and node.arguments:
-        opening = f"{prefix}{_text(node.base, _ATOM)}.{node.name}("
-        return _broken_call(opening, [Argument("", argument) for argument in node.arguments], ")" + suffix, indent)
-    comprehension = _COMPREHENSION.match(node.text) if isinstance(node, Name) else None
-    if comprehension:
-        opening, item, loop, closing = comprehension.groups()
-        return [pad + prefix + opening, *(f"{pad}    {part}" for part in (item, loop)), pad + closing + suffix]
-    return [line]
-
-
-def _breaks(node: Expression) -> bool:
-    """Returns whether an expression has brackets of its own, in which it can go on in further lines."""
-    return isinstance(node, (Call, Variable, Listing)) or isinstance(node, Prefix) and isinstance(node.operand, Call)
-
-
-def _broken_table(prefix: str, values: Any, suffix: str, indent: int) -> list[str]:
-    """Breaks a table of numbers into its rows, and a row, a dict, or a list too long for a line into filled lines."""
-    pad, inner = " " * indent, " " * (indent + 4)
-    opening, closing = "{}" if isinstance(values, dict) else "[]"
-    if isinstance(values, list) and values and isinstance(values[0], list):
-        rows = [line for row in values for line in layout("", Literal(row), ",", indent + 4)]
-    else:
-        text = literal_text(values)[1:-1].replace(": ", ":\0") + ","
-        words = textwrap.TextWrapper(
-            WIDTH, initial_indent=inner, subsequent_indent=inner, break_long_words=False, break_on_hyphens=False
-        )
-        rows = words.wrap(text)
-    return [pad + prefix + opening, *(row.replace("\0", " ") for row in rows), pad + closing + suffix]
-
-
-def _broken_call(opening: str, arguments: List[Argument], closing: str, indent: int) -> list[str]:
-    pad, inner = " " * indent, " " * (indent + 4)
-    joined = inner + ", ".join(_argument(argument) for argument in arguments)
-    if len(joined) <= WIDTH:
-        return [pad + opening, joined, pad + closing]
-    lines = [pad + opening]
-    for argument in arguments:
-        lines += layout(argument.keyword + "=" if argument.keyword else "", argument.value, ",", indent + 4)
-    return lines + [pad + closing]
-
-
-def _broken_infix(prefix: str, node: Infix, suffix: str, indent: int) -> list[str]:
-    """Breaks `left + right` inside parentheses, before each operator of equal precedence."""
-    operands, own = _operands(node), _precedence(node)
-    lines = [" " * indent + prefix + "("]
-    for position, (symbol, operand) in enumerate(operands):
-        start = symbol + " " if symbol else ""
-        text = " " * (indent + 4) + start + _text(operand, own + 1 if position else own)
-        if len(text) > WIDTH and isinstance(operand, Infix):
-            lines += _broken_infix(start, operand, "", indent + 4)
-        elif len(text) > WIDTH and _breaks(operand):
-            lines += layout(start, operand, "", indent + 4)
-        else:
-            lines.append(text)
-    return lines + [" " * indent + ")" + suffix]
-
-
-def _operands(node: Infix) -> Sequence[tuple[str, Expression]]:
-    own = _precedence(node)
+def operands_of(node: Infix) -> Sequence[tuple[str, Expression]]:
+    """Returns (operator before it, operand) of each operand of a chain of equal precedence; the first has none."""
+    own = precedence(node)
     left = node.left
-    if isinstance(left, Infix) and _precedence(left) == own and node.symbol != "**":
-        return [*_operands(left), (node.symbol, node.right)]
+    if isinstance(left, Infix) and precedence(left) == own and node.symbol != "**":
+        return [*operands_of(left), (node.symbol, node.right)]
     return [("", left), (node.symbol, node.right)]

@@ -18,10 +18,11 @@ from legacy.source.basics.expressions import (
     leaves,
     replace,
 )
-from legacy.source.basics.rendering import WIDTH, expression_text, layout, loop_header
+from legacy.source.basics.rendering import expression_text, loop_header
 from legacy.source.functions.step_bodies import Unrolled
 from legacy.source.functions.step_loops import step_loop, with_lists
 from legacy.source.functions.unrolled import unrolled_steps
+from legacy.source.lines.line_breaks import WIDTH, layout
 from legacy.source.lines.name_hints import list_name
 from legacy.source.lines.naming import name_values
 from legacy.source.lines.repeated_terms import with_repeated_terms

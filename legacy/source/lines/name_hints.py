@@ -12,7 +12,6 @@ from legacy.source.basics.expressions import (
     Literal,
     Method,
     Name,
-    Scoped,
     Value,
     Variable,
     calls,
@@ -20,11 +19,10 @@ from legacy.source.basics.expressions import (
     leaves,
     values_used,
 )
+from legacy.source.lines.attention_names import MASK, PROBABILITIES, SCORES, is_additive_mask
 from legacy.source.lines.identifiers import identifier, variable_text, words_of_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from legacy.source.basics.expressions import Expression
     from legacy.source.lines.statements import Statement
 
@@ -62,20 +60,6 @@ _OPS |= {"not_equal", "prod", "relu", "sigmoid", "softplus", "tanh", "to_float",
 _OF_FUNCTIONS = {"tf.minimum": "least", "tf.maximum": "most", "tf.sqrt": "root"}
 #: What a name of a cut-out graph's input has before the last part of its variable's.
 _FED = re.compile(r"^feed_\d+_(.*_)?")
-#: Names of layers that values may have: without numbers, which order layers of a kind.
-_OF_LAYERS = re.compile(r"[a-z][a-z_]{0,14}")
-#: Words of names that tell the kind of a layer, or a part of a network, and nothing of what it gives.
-_KINDS = {"dense", "conv", "deconv", "fc", "linear", "fully", "connected", "layer", "layers", "block", "unit", "cell"}
-_KINDS |= {"model", "net", "network", "tower", "norm", "normalization", "batch", "bn", "ln", "gn", "matmul", "proj"}
-_KINDS |= {"lstm", "gru", "rnn", "convolution", "separable", "depthwise", "transpose", "variables", "params", "main"}
-#: Expressions that may name a layer.
-_NAMING = (Literal, Name, Scoped)
-#: Names of the values of attention.
-SCORES, PROBABILITIES, CONTEXT, MASK = "scores", "probabilities", "context", "mask"
-#: A number that is added to scores which no probability must come of is at most this.
-_MOST_TO_FORBID = -1000.0
-#: Functions whose result is what their first argument is, in another shape, order or type.
-_SAME_VALUES = {"tf.reshape", "tf.transpose", "tf.cast", "tf.expand_dims", "tf.squeeze", "tf.stop_gradient"}
 _COMPARISONS = ("<", "<=", ">", ">=")
 _EQUALITIES = ("tf.equal", "tf.not_equal")
 #: Part of the name of a variable that counts steps.
@@ -141,7 +125,7 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
         return _variable_word(expression)
     if isinstance(expression, Method) and expression.name in _METHODS:
         return _METHODS[expression.name]
-    if _is_comparison(expression) or _forbids(expression):
+    if _is_comparison(expression) or is_additive_mask(expression):
         return MASK
     if isinstance(expression, Call) and expression.function == "tf.nn.softmax" and len(shape or ()) > 1:
         return PROBABILITIES
@@ -177,29 +161,6 @@ def hint(statement: Statement, number: int, shape: Optional[List[int]]) -> str:
     return _OF_OPS.get(name.rstrip("_"), _OF_FUNCTIONS.get(getattr(expression, "function", ""), "x"))
 
 
-def layer_name(expression: Expression) -> str:
-    """Returns the name of the one layer whose variables an expression has, if it tells what the layer gives; or "".
-
-    >>> [layer_name(Variable(f"m/{layer}/kernel", (8, 8), "", True)) for layer in ("query", "dense", "fc1")]
-    ['query', '', '']
-    """
-    layers = {folders[-1] if folders else "" for folders in layers_of(expression)}
-    layer = layers.pop() if len(layers) == 1 else ""
-    return layer if _OF_LAYERS.fullmatch(layer) and not set(layer.split("_")) & _KINDS else ""
-
-
-def layers_of(expression: Expression) -> List[List[str]]:
-    """Returns the folders of the variables of an expression, and those that functions of layers are called with.
-
-    >>> layers_of(Variable("m/query/kernel", (8, 8), "", True))
-    [['m', 'query']]
-    """
-    found = [variable_text(leaf.name).split("/")[:-1] for leaf in leaves(expression) if isinstance(leaf, Variable)]
-    given = [argument.value for part in calls(expression) if "." not in part.function for argument in part.arguments]
-    texts = [one.value if isinstance(one, Literal) else variable_text(one) for one in given if isinstance(one, _NAMING)]
-    return found + [text.strip('"').split("/") for text in texts if isinstance(text, str) and "/" in text]
-
-
 def _sums_penalties(expression: Expression) -> bool:
     """Returns whether an expression adds the penalties of all weights of a name."""
     return any(isinstance(leaf, Name) and "tf.nn.l2_loss(" in leaf.text for leaf in leaves(expression))
@@ -230,53 +191,6 @@ def _is_comparison(expression: Expression) -> bool:
     if isinstance(expression, Call) and expression.function in _EQUALITIES:
         return any(isinstance(argument.value, Literal) for argument in expression.arguments)
     return isinstance(expression, Infix) and expression.symbol in _COMPARISONS
-
-
-def _forbids(expression: Expression) -> bool:
-    """Returns whether an expression is what is added to scores that no probability must come of.
-
-    >>> [_forbids(Infix("*", Name("x"), Literal(number))) for number in (-1e9, 2)]
-    [True, False]
-    """
-    expression = in_own_shape(expression)
-    if not isinstance(expression, Infix) or expression.symbol != "*":
-        return False
-    numbers = [part.value for part in (expression.left, expression.right) if isinstance(part, Literal)]
-    return any(not isinstance(number, (str, list, tuple)) and number <= _MOST_TO_FORBID for number in numbers)
-
-
-def in_own_shape(expression: Expression) -> Expression:
-    """Returns what an expression has in another shape, order or type, or a slice of."""
-    while isinstance(expression, Item) or isinstance(expression, Call) and expression.function in _SAME_VALUES:
-        expression = expression.base if isinstance(expression, Item) else expression.arguments[0].value
-    return expression
-
-
-def attention_name(expression: Expression, names: Mapping[str, str]) -> str:
-    """Returns the name of a value of attention, made of one that has such a name; "" of another value.
-
-    >>> from legacy.source.basics.expressions import call
-    >>> attention_name(call("tf.matmul", Value("p:0"), Value("v:0")), {"p:0": "probabilities", "v:0": "value"})
-    'context'
-    >>> attention_name(call("tf.reshape", Value("c:0"), [-1]), {"c:0": "context"})
-    'context'
-
-    Args:
-      expression: computes the value.
-      names: {tensor: name} of the values before it.
-
-    Returns:
-      The name.
-    """
-    inner = in_own_shape(expression)
-    if isinstance(inner, Call) and (inner.function == "tf.matmul" or inner.function.startswith("dropout_by_")):
-        made = in_own_shape(inner.arguments[0].value)
-        is_softmax = isinstance(made, Call) and made.function == "tf.nn.softmax"
-        is_named = isinstance(made, Value) and names.get(made.tensor) == PROBABILITIES
-        is_product = inner.function == "tf.matmul"
-        return (CONTEXT if is_product else PROBABILITIES) if is_softmax or is_named else ""
-    name = names.get(inner.tensor, "") if isinstance(inner, Value) else ""
-    return name if name in (PROBABILITIES, CONTEXT) and inner is not expression else ""
 
 
 def _variable_word(variable: Variable) -> str:

@@ -19,17 +19,10 @@ from legacy.source.basics.expressions import (
     children,
     values_used,
 )
+from legacy.source.lines.attention_names import SCORES, attention_name
 from legacy.source.lines.identifiers import RESERVED, identifier
-from legacy.source.lines.name_hints import (
-    SCORES,
-    attention_name,
-    hint,
-    hints_of_use,
-    layer_name,
-    layers_of,
-    list_name,
-    names_of_variables,
-)
+from legacy.source.lines.layer_names import layer_name, layers_of
+from legacy.source.lines.name_hints import hint, hints_of_use, list_name, names_of_variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping

@@ -22,8 +22,8 @@ from legacy.source.basics.expressions import (
     leaves,
     values_used,
 )
+from legacy.source.lines.attention_names import MASK, in_own_shape
 from legacy.source.lines.holes import with_holes
-from legacy.source.lines.name_hints import MASK, in_own_shape
 from legacy.source.lines.naming import usual_folder
 from legacy.source.lines.statements import Statement, uses_scope
 from legacy.source.repeats.parameters import Parameters

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from legacy.source.basics.expressions import Call, Loop, Name, Value, replace
-from legacy.source.basics.rendering import expression_text, layout
+from legacy.source.basics.rendering import expression_text
+from legacy.source.lines.line_breaks import layout
 from legacy.source.repeats.defaults import usual_arguments, without_usual
 from legacy.source.repeats.runs import may_have_runs, runs_of, with_loops
 

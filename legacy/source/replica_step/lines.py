@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence
 
-from legacy.source.basics.rendering import WIDTH, item_lines, literal_text
+from legacy.source.basics.rendering import literal_text
+from legacy.source.lines.line_breaks import WIDTH, item_lines
 from legacy.source.step.known_statistics import TURNS
 from legacy.source.step.statistics import EACH_TOWER
 from workloads.numerics.statistics import FIRST_TOWER, LAST_TOWER, TOWERS_IN_TURN

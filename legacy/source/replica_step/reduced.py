@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict, List, Mapping, Sequence
 
-from legacy.source.basics.rendering import WIDTH, item_lines, literal_text
+from legacy.source.basics.rendering import literal_text
+from legacy.source.lines.line_breaks import WIDTH, item_lines
 
 if TYPE_CHECKING:
     from legacy.source.update.shared import Reduced

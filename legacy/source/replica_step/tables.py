@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Tuple
 import numpy as np
 
 from legacy.source.basics.expressions import Item, Variable, leaves
-from legacy.source.basics.rendering import WIDTH, literal_text
+from legacy.source.basics.rendering import literal_text
 from legacy.source.definitions.update_noise import NOISES
+from legacy.source.lines.line_breaks import WIDTH
 from legacy.source.lines.naming import free_name
 from legacy.source.replica_step.lines import dict_text, listed
 from legacy.source.replica_step.variable_names import split_name

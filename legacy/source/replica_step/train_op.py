@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, List
 
-from legacy.source.basics.rendering import WIDTH
+from legacy.source.lines.line_breaks import WIDTH
 from legacy.source.ops.random_numbers import draws_noise
 from legacy.source.replica_step.differentiation import (
     DIFFERENTIATE,

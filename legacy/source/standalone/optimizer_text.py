@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Dict, List
 
 import numpy as np
 
-from legacy.source.basics.rendering import WIDTH, literal_text
+from legacy.source.basics.rendering import literal_text
 from legacy.source.basics.unwritten import Unwritten
+from legacy.source.lines.line_breaks import WIDTH
 from legacy.source.replica_step.lines import dict_text
 from legacy.source.replica_step.variable_names import NamedAfter, named_after
 from workloads import optimizers

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, List, Mapping, Sequence
 
 from legacy.source.basics.cut import example_sizes
-from legacy.source.basics.rendering import WIDTH, literal_text
+from legacy.source.basics.rendering import literal_text
+from legacy.source.lines.line_breaks import WIDTH
 from legacy.source.standalone.scope import leaves_initializers_out
 from legacy.source.styles.workload_style import constant_lines
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List
 
 from legacy.source.basics.divided_losses import is_divided_by_replicas
 from legacy.source.basics.expressions import calls
-from legacy.source.basics.rendering import WIDTH
+from legacy.source.lines.line_breaks import WIDTH
 from legacy.source.step.model import all_statements
 from workloads.lifted.plan.race_sentences import race_sentences
 from workloads.lifted.reduction_factors import sums_over_all_examples, sums_to_mean

@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any, Dict, List, Sequence
 
 from legacy.source.basics.cut import example_sizes
-from legacy.source.basics.rendering import WIDTH, literal_text
+from legacy.source.basics.rendering import literal_text
 from legacy.source.functions.function_lines import constant_line, function_lines
+from legacy.source.lines.line_breaks import WIDTH
 from legacy.source.styles.model_text import model_lines
 from workloads import initializers
 from workloads.lifted.made_up_data import integer_limit

@@ -6,8 +6,9 @@ import collections
 from typing import TYPE_CHECKING, Counter, Dict, Iterable, List, Sequence, Set, Tuple
 
 from legacy.source.basics.expressions import Definition, Expression, Listing, Name, Value, replace, values_used
-from legacy.source.basics.rendering import layout, literal_text
+from legacy.source.basics.rendering import literal_text
 from legacy.source.functions.function_lines import statement_lines
+from legacy.source.lines.line_breaks import layout
 from legacy.source.lines.naming import name_values
 from legacy.source.lines.statements import Statement, build_statements
 from legacy.source.update.changes.place import INDENT

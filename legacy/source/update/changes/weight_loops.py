@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Sequence, Tuple
 
 from legacy.source.basics.expressions import Expression, Literal, Name, replace
-from legacy.source.basics.rendering import WIDTH, item_lines, layout, literal_text
+from legacy.source.basics.rendering import literal_text
+from legacy.source.lines.line_breaks import WIDTH, item_lines, layout
 from legacy.source.update.changes.groups import text_of_group, text_of_part
 from legacy.source.update.changes.partners import of_listed_partners, partner_text
 from legacy.source.update.changes.place import INDENT

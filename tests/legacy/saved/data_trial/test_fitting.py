@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
-from legacy.saved.data_trial import fitting, trial_choices
+from legacy.saved.data_trial import fitting, trial_choices, trials
 from tests.legacy.saved.graphs import saved, traced
 from workloads.lifted.plan import Input
 
@@ -159,7 +159,7 @@ def test_lengths_are_those_of_a_padded_batch_where_nothing_else_runs(monkeypatch
         results = tf.reverse_sequence(x, lengths, seq_axis=1)[:, : tf.reduce_max(counts) - 1]
         return tf.reduce_sum(tf.reduce_sum(tf.tensordot(results, w, 1) ** 2, 2) * labels[:, 1:])
 
-    monkeypatch.setattr(fitting, "MOST_RUNS", 6)
+    monkeypatch.setattr(trials, "MOST_RUNS", 6)
     found = inputs_of(fitted(loss))
     assert found["x"][0] == [None, 6, 3] and found["labels"][0] == [None, 6]
     assert found["counts"][1:] == (6, 7) and found["lengths"][1:] == (1, 7)
@@ -370,8 +370,8 @@ def test_labels_of_ctc_have_several_lengths_where_times_are_computed(computed):
 @pytest.mark.parametrize("most_runs", [3, 10_000])
 def test_data_that_no_search_finds_leave_the_inputs_as_they_are(most_runs, monkeypatch):
     """Whatever its length, the input does not fit into both shapes."""
-    monkeypatch.setattr(fitting, "MOST_RUNS", most_runs)
-    monkeypatch.setattr(fitting, "FIRST_RUNS", 1)
+    monkeypatch.setattr(trials, "MOST_RUNS", most_runs)
+    monkeypatch.setattr(trials, "FIRST_RUNS", 1)
     monkeypatch.setattr(fitting, "MOST_COSTS", (1.0,))
 
     def loss(w):

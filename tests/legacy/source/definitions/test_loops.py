@@ -5,9 +5,9 @@ import pytest
 import tensorflow as tf
 
 from legacy.source.basics.expressions import Definition
-from legacy.source.basics.rendering import WIDTH
 from legacy.source.definitions.loops import LoopFunction
 from legacy.source.functions.function_lines import function_lines
+from legacy.source.lines.line_breaks import WIDTH
 from legacy.source.lines.statements import build_statements
 from tests.legacy.source import tiny
 

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from legacy.source.basics.expressions import Infix, Literal, Name, Value, call
 from legacy.source.basics.rendering import expression_text
+from legacy.source.lines.attention_names import is_additive_mask
 from legacy.source.lines.naming import name_values
 from legacy.source.lines.statements import Statement
 from tests.legacy.source.trained import assert_workload_verified, source_of
@@ -89,3 +90,8 @@ def test_a_root_is_written_as_one_only_if_it_has_its_bits(number, text):
     shown = expression_text(Infix("*", Name("x"), Literal(number)))
     assert np.float32(eval(shown.replace("x * ", ""))) == number
     assert shown == (text or "x * 0.1443376")
+
+
+@pytest.mark.parametrize("factor, expected", [(-1e9, True), (-1e4, True), (-1.0, False), (1e9, False)])
+def test_only_a_large_negative_factor_makes_an_additive_mask(factor, expected):
+    assert is_additive_mask(call("tf.expand_dims", Infix("*", Name("padding"), Literal(factor)), 1)) == expected

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from legacy.source.basics.expressions import Infix, Listing, Literal, Name, Value, call
-from legacy.source.basics.rendering import layout
 from legacy.source.functions.function_lines import statement_lines
+from legacy.source.lines.line_breaks import layout
 from legacy.source.lines.statements import Statement
 
 LAYERS = ["conv1/weights", "conv2/weights", "local3/weights", "local4/weights", "softmax_linear/weights"]

@@ -1,6 +1,6 @@
 """The list of slots: no line of it is too long, however many lists of weights and slots there are."""
 
-from legacy.source.basics.rendering import WIDTH
+from legacy.source.lines.line_breaks import WIDTH
 from legacy.source.replica_step.tables import slot_lines
 
 

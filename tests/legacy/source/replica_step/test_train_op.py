@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.source.basics.rendering import WIDTH
+from legacy.source.lines.line_breaks import WIDTH
 from legacy.source.replica_step.differentiation import DIFFERENTIATE
 from legacy.source.replica_step.lines import clip_lines, dict_text, has_rows, listed
 from legacy.source.replica_step.tables import slot_lines, table_lines
