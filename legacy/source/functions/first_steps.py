@@ -1,4 +1,4 @@
-"""The first of unrolled steps, which take other values than the results of a step before, such as zeros."""
+"""The first of unrolled steps, which uses other values, such as zeros, in place of the results of a step before it."""
 
 from __future__ import annotations
 
@@ -43,36 +43,42 @@ class FirstSteps(NamedTuple):
     series: SeriesOfStep
 
 
-def first_steps(
-    statements: Sequence[Statement],
-    items: Dict[str, Tuple[str, int]],
-    position: int,
-    body: Sequence[Expression],
-    direction: int,
-    series: SeriesOfStep,
-) -> FirstSteps:
-    """Finds the steps before a second one: each further one has to make what the one after it takes.
+class KnownStep(NamedTuple):
+    """A step that is known, and of which the steps before it are looked for.
 
-    Args:
+    Attributes:
       statements: of the function.
       items: {tensor: (first one of its list, its number)}.
-      position: of the second step.
-      body: of the second step.
+      position: number of the step's first statement.
+      body: expressions of the step.
       direction: of the items.
-      series: of the second step's texts.
-
-    Returns:
-      The steps; without rows if there are none.
+      series: of the step's texts.
     """
-    found = FirstSteps([], {}, series)
+
+    statements: Sequence[Statement]
+    items: Dict[str, Tuple[str, int]]
+    position: int
+    body: Sequence[Expression]
+    direction: int
+    series: SeriesOfStep
+
+
+def first_steps(second: KnownStep) -> FirstSteps:
+    """Finds the steps before a second one: each further one has to compute the values that the one after it uses.
+
+    The result has no rows if there are no such steps.
+    """
+    statements, length = second.statements, len(second.body)
+    found = FirstSteps([], {}, second.series)
     while True:
-        start, turn = (found.rows[0] if found.rows else position), len(found.rows) // len(body) + 1
-        one = first_step(statements, items, start, body, direction * turn, found.series)
+        start, turn = (found.rows[0] if found.rows else second.position), len(found.rows) // length + 1
+        after = second._replace(position=start, direction=second.direction * turn, series=found.series)
+        one = first_step(after)
         if one is None:
             return found
         made = {target for number in one.rows for target in statements[number].targets}
         rows = [*one.rows, *found.rows]
-        between = [statements[n] for n in range(rows[0], position) if n not in rows]
+        between = [statements[n] for n in range(rows[0], second.position) if n not in rows]
         takes = any(made & set(values_used(other.expression)) for other in between)
         results = {key: Value(statements[one.rows[key[0]]].targets[key[1]]) for key in found.starts}
         if takes or results != found.starts:
@@ -80,27 +86,12 @@ def first_steps(
         found = FirstSteps(rows, one.starts, one.series)
 
 
-def first_step(
-    statements: Sequence[Statement],
-    items: Dict[str, Tuple[str, int]],
-    position: int,
-    body: Sequence[Expression],
-    direction: int,
-    series: SeriesOfStep,
-) -> Optional[FirstSteps]:
-    """Finds the step before a second one, between whose statements may stand others that take none of its results.
+def first_step(second: KnownStep) -> Optional[FirstSteps]:
+    """Finds the step before a second one; None if there is none.
 
-    Args:
-      statements: of the function.
-      items: {tensor: (first one of its list, its number)}.
-      position: of the second step.
-      body: of the second step.
-      direction: of the items.
-      series: of the second step's texts.
-
-    Returns:
-      The step; None if there is none.
+    Between its statements may stand others, which must not use its results.
     """
+    statements, items, position, body, direction, series = second
     rows: List[int] = []
     number, after = position, statements[position : position + len(body)]
     while number > 0 and len(rows) < len(body) and position - number < len(body) + MOST_BETWEEN:
@@ -126,7 +117,7 @@ def first_step(
 
 
 def _head(expression: Expression) -> str:
-    """Returns what an expression does, without its parts and the numbers that may count steps."""
+    """Returns the operation of an expression, without its operands and the numbers that may count steps."""
     if isinstance(expression, Item):
         return "Item " + re.sub(r"\d+", "<number>", expression.key)
     for name in ("function", "symbol", "name"):
@@ -141,7 +132,10 @@ def _uses_own(expression: Expression) -> bool:
 
 
 def _fits(one: Expression, wanted: Expression, taken: Dict[Tuple[int, int], Expression]) -> bool:
-    """Returns whether an expression is another one with something in place of the results of a step before."""
+    """Returns whether an expression equals another one, with other values in place of the results of the step before.
+
+    These are collected in `taken`.
+    """
     result = result_of_step(wanted)
     if result is not None and result.is_before:
         return taken.setdefault(result.key, one) == one

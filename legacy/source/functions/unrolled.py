@@ -13,7 +13,7 @@ from legacy.source.basics.expressions import (
     replace,
     values_used,
 )
-from legacy.source.functions.first_steps import first_step, first_steps
+from legacy.source.functions.first_steps import KnownStep, first_step, first_steps
 from legacy.source.functions.last_steps import with_last_step
 from legacy.source.functions.step_bodies import (
     Unrolled,
@@ -132,7 +132,7 @@ def _with_distant_first(
     # The names in the body have the numbers of its own step, which may be the second one.
     named = items_taken(run.body)
     turn = max([1, *(abs(named[text][1] - place) + 1 for text, (_, place) in run.items.items())])
-    begun = first_step(moved, items, run.start, run.body, run.direction * turn, [[]])
+    begun = first_step(KnownStep(moved, items, run.start, run.body, run.direction * turn, [[]]))
     if begun is None:
         return run, len(statements)
     statements[:] = moved
@@ -220,7 +220,7 @@ def _steps(
         if with_series(own, series, turns)[0] != body:
             break
         turns += 1
-    first = first_steps(statements, items, position, body, direction, series)
+    first = first_steps(KnownStep(statements, items, position, body, direction, series))
     start, starts = (first.rows[0] if first.rows else position), first.starts
     peeled = len(first.rows) // length
     turns += peeled

@@ -8,7 +8,7 @@ from legacy.saved.analysis import updates_by_hand
 from legacy.saved.analysis.order.equal_rows import SETS_ROWS
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import TensorId, parse_tensor_name
 from workloads.lifted.plan import Effect, Phase
 
 #: Ops whose result is their first input, or rows of it, perhaps after a change.
@@ -24,17 +24,32 @@ class Moments(NamedTuple):
 
 
 def slots_read(analysed: AnalysedStep, effect: Effect) -> set[str]:
-    """Returns the slots that the value of an update is computed from; a single number, as the rate, is no slot."""
+    """Returns the slots that the value of an update is computed from, without scalars such as the learning rate."""
     ends = [parse_tensor_name(value).node for value in effect.values]
     before = analysed.graph.ancestors(ends, analysed.tower_ends, controls=False)
     return {v.name for v in analysed.plan.variables if v.role == "slot" and v.shape != [] and v.name in before}
 
 
-def moments_of_rows(analysed: AnalysedStep, phase: Phase, effect: Effect) -> Moments | None:
-    """Finds the constants of an Adam's update of a table of which some rows have gradients.
+def change_of(effect: Effect, *ops: str) -> TensorId | None:
+    """Returns the tensor that an update adds or subtracts if its op is of one of some kinds, such as "ScatterSub".
 
-    `tf.train.AdamOptimizer` changes the whole table by two moments, to which it adds rows; an Adam that is lazy changes
-    the rows alone.
+    >>> scatter = Effect("update", "ResourceScatterSub", ["w"], ["rows:0", "change:0"])
+    >>> change_of(scatter, "AssignSub", "ScatterSub").node, change_of(scatter, "ScatterAdd")
+    ('change', None)
+    """
+    return parse_tensor_name(effect.values[-1]) if effect.values and any(op in effect.op for op in ops) else None
+
+
+def slots_of(analysed: AnalysedStep, effect: Effect) -> set[str]:
+    """Returns the slots of the variable that an update changes."""
+    return {v.name for v in analysed.plan.variables if v.role == "slot" and v.of == effect.writes[0]}
+
+
+def moments_of_rows(analysed: AnalysedStep, phase: Phase, effect: Effect) -> Moments | None:
+    """Finds the constants of Adam's update of a table of which only some rows have gradients.
+
+    `tf.train.AdamOptimizer` adds the rows to two moments and changes the whole table by them; a lazy Adam changes these
+    rows alone.
 
     Args:
       analysed: the training step.
@@ -44,10 +59,10 @@ def moments_of_rows(analysed: AnalysedStep, phase: Phase, effect: Effect) -> Mom
     Returns:
       The constants; None for any other update.
     """
-    graph = analysed.graph
-    if not ("AssignSub" in effect.op or "ScatterSub" in effect.op) or not effect.values:
+    graph, change = analysed.graph, change_of(effect, "AssignSub", "ScatterSub")
+    if change is None:
         return None
-    name = graph.origin(parse_tensor_name(effect.values[-1])).node
+    name = graph.origin(change).node
     if graph.type(name) not in op_types.QUOTIENTS:
         return None
     first, divisor = [tensor.node for tensor in graph.inputs(name)]
@@ -56,7 +71,7 @@ def moments_of_rows(analysed: AnalysedStep, phase: Phase, effect: Effect) -> Mom
     numbers = [updates_by_hand.scalar(analysed.context, term) for term in terms if term.node not in roots]
     if len(roots) != 1 or len(numbers) != 1 or numbers[0] is None or graph.type(first) != "Mul":
         return None
-    slots = {v.name for v in analysed.plan.variables if v.role == "slot" and v.of == effect.writes[0]}
+    slots = slots_of(analysed, effect)
     firsts = {variable_of_rows(analysed, tensor.node) for tensor in graph.inputs(first)} & slots
     second = variable_of_rows(analysed, graph.inputs(roots[0])[0].node)
     if len(firsts) != 1 or second not in slots - firsts:
@@ -66,7 +81,7 @@ def moments_of_rows(analysed: AnalysedStep, phase: Phase, effect: Effect) -> Mom
 
 
 def variable_of_rows(analysed: AnalysedStep, name: str) -> str:
-    """Returns the variable whose value, or rows of it, a node gives, or is set to by it; "" of any other node."""
+    """Returns the variable whose value or rows a node reads, or that is set to its result; "" for any other node."""
     graph, writes, source = analysed.graph, analysed.context.state.writes, name
     while graph.type(source) in _PASSES or source in writes:
         source = graph.inputs(source)[0].node

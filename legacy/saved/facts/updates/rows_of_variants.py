@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from legacy.saved.analysis import updates_by_hand
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
-from legacy.saved.facts.updates.rows_of_moments import Moments, decay_of_slot, variable_of_rows
+from legacy.saved.facts.updates.rows_of_moments import Moments, change_of, decay_of_slot, slots_of, variable_of_rows
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import TensorId, parse_tensor_name
+from workloads.lifted.graph import TensorId
 from workloads.lifted.plan import Effect, Phase
 
 
@@ -33,36 +33,69 @@ def variant_of_rows(analysed: AnalysedStep, phase: Phase, effect: Effect) -> Row
     Returns:
       The rule; None for any other update.
     """
-    graph = analysed.graph
-    if not ("ScatterAdd" in effect.op or "ScatterSub" in effect.op) or not effect.values:
+    graph, change = analysed.graph, change_of(effect, "ScatterAdd", "ScatterSub")
+    if change is None:
         return None
-    change = graph.origin(parse_tensor_name(effect.values[-1]))
+    change = graph.origin(change)
     factors = graph.inputs(change.node) if graph.type(change.node) == "Mul" else [change]
     quotients = [factor.node for factor in factors if graph.type(factor.node) in op_types.QUOTIENTS]
     if not quotients:
         return None
-    first, divisor = graph.inputs(quotients[-1])
-    root, epsilon = _with_number(analysed, divisor, op_types.ADDITIONS)
-    slots = {v.name for v in analysed.plan.variables if v.role == "slot" and v.of == effect.writes[0]}
-    if root is None or epsilon is None:
+    numerator, divisor = graph.inputs(quotients[-1])
+    denominator, epsilon = _with_number(analysed, divisor, op_types.ADDITIONS)
+    if denominator is None or epsilon is None:
         return None
-    if graph.type(root.node) == "Maximum" and len(factors) == 2:
-        beta1 = _share(analysed, first, slots)
-        second = next((own for own in graph.inputs(root.node) if graph.type(own.node) == "Mul"), None)
-        beta2 = None if second is None else _kept(analysed, second, slots)
-        is_larger = any(graph.type(own.node) == "Abs" for own in graph.inputs(root.node))
-        name = "AdaMax" if is_larger else ""
+    slots = slots_of(analysed, effect)
+    if graph.type(denominator.node) == "Maximum" and len(factors) == 2:
+        name, betas = "AdaMax", _betas_of_adamax(analysed, numerator, denominator, slots)
     else:
-        sums = [own for own in graph.inputs(first.node) if graph.type(first.node) == "Mul"]
-        beta1 = next((share for share in (_share(analysed, own, slots) for own in sums) if share is not None), None)
-        slot = variable_of_rows(analysed, graph.inputs(root.node)[0].node) if graph.type(root.node) == "Sqrt" else ""
-        beta2 = decay_of_slot(analysed, phase, slot) if slot in slots else None
-        name = "Nadam"
-    return RowRule(name, Moments(beta1, beta2, epsilon)) if name and beta1 is not None and beta2 is not None else None
+        name, betas = "Nadam", _betas_of_nadam(analysed, phase, numerator, denominator, slots)
+    return None if betas is None else RowRule(name, Moments(*betas, epsilon))
+
+
+def _betas_of_adamax(
+    analysed: AnalysedStep, numerator: TensorId, maximum: TensorId, slots: set[str]
+) -> tuple[float, float] | None:
+    """Returns b1 and b2 of `(b1 * m + (1 - b1) * g) / max(b2 * v, |g|)`; None for any other quotient.
+
+    Args:
+      analysed: the training step.
+      numerator: of the quotient.
+      maximum: the denominator, without epsilon.
+      slots: of the variable.
+    """
+    graph = analysed.graph
+    operands = graph.inputs(maximum.node)
+    decayed = next((own for own in operands if graph.type(own.node) == "Mul"), None)
+    beta1 = _share(analysed, numerator, slots)
+    beta2 = None if decayed is None else _kept(analysed, decayed, slots)
+    if beta1 is None or beta2 is None or not any(graph.type(own.node) == "Abs" for own in operands):
+        return None
+    return beta1, beta2
+
+
+def _betas_of_nadam(
+    analysed: AnalysedStep, phase: Phase, numerator: TensorId, root: TensorId, slots: set[str]
+) -> tuple[float, float] | None:
+    """Returns b1 and b2 of `lr * (b1 * m + (1 - b1) * g) / sqrt(v)`; None for any other quotient.
+
+    Args:
+      analysed: the training step.
+      phase: the train op, which multiplies `v` by b2.
+      numerator: of the quotient.
+      root: the denominator, without epsilon.
+      slots: of the variable.
+    """
+    graph = analysed.graph
+    factors = graph.inputs(numerator.node) if graph.type(numerator.node) == "Mul" else []
+    beta1 = next((share for share in (_share(analysed, own, slots) for own in factors) if share is not None), None)
+    slot = variable_of_rows(analysed, graph.inputs(root.node)[0].node) if graph.type(root.node) == "Sqrt" else ""
+    beta2 = decay_of_slot(analysed, phase, slot) if slot in slots else None
+    return None if beta1 is None or beta2 is None else (beta1, beta2)
 
 
 def _share(analysed: AnalysedStep, total: TensorId, slots: set[str]) -> float | None:
-    """The number that multiplies rows of a slot in a sum of these and something else."""
+    """Returns the number that multiplies rows of a slot in a sum with another term; None for any other tensor."""
     graph = analysed.graph
     terms = graph.inputs(total.node) if graph.type(total.node) in op_types.ADDITIONS else []
     found = [share for share in (_kept(analysed, term, slots) for term in terms) if share is not None]
@@ -70,7 +103,7 @@ def _share(analysed: AnalysedStep, total: TensorId, slots: set[str]) -> float | 
 
 
 def _kept(analysed: AnalysedStep, product: TensorId, slots: set[str]) -> float | None:
-    """The number that multiplies rows of a slot; None of any other tensor."""
+    """Returns the number that multiplies rows of a slot; None for any other tensor."""
     rows, number = _with_number(analysed, product, ("Mul",))
     return number if rows is not None and variable_of_rows(analysed, rows.node) in slots else None
 
@@ -78,7 +111,7 @@ def _kept(analysed: AnalysedStep, product: TensorId, slots: set[str]) -> float |
 def _with_number(
     analysed: AnalysedStep, tensor: TensorId, kinds: tuple[str, ...]
 ) -> tuple[TensorId | None, float | None]:
-    """(other operand, constant number) of an op of two operands; (None, None) of any other op.
+    """Returns (other operand, constant number) of an op of two operands; (None, None) for any other op.
 
     Args:
       analysed: the training step.

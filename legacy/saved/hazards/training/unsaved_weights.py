@@ -8,6 +8,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.graph.partitions import SAVERS
 from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.support.wording import FEW, listed
 
 
 def weights_that_are_not_saved(whole: WholeGraph) -> Iterator[Hazard]:
@@ -28,7 +29,7 @@ def weights_that_are_not_saved(whole: WholeGraph) -> Iterator[Hazard]:
     yield Hazard(
         "WEIGHTS_NOT_SAVED",
         savers[0],
-        f"the Savers of the graph save {', '.join(saved[:3])}, and none of the {len(updated)} variables that are "
+        f"the Savers of the graph save {listed(saved, FEW)}, and none of the {len(updated)} variables that are "
         "trained, as where a Saver is made before the model: its checkpoints have no weights",
         "make the Saver when all variables are there; a port needs the weights from elsewhere, such as a recording",
     )
