@@ -38,7 +38,7 @@ flags.DEFINE_string("right", None, "The run to explain: a recording (.npz).")
 flags.DEFINE_integer("steps", 0, "Number of steps to read; 0 for all that both recordings hold.", lower_bound=0)
 
 flags.DEFINE_boolean(
-    "confirm", True, "Plant the causes into a clean port to confirm them, where the recordings' job can be run here."
+    "confirm", True, "Inject the causes into a clean port to confirm them, where the recordings' job can be run here."
 )
 name_flags.define_names(flags.FLAGS)
 report_flags.define_report(flags.FLAGS)

@@ -1,4 +1,4 @@
-"""Confirms recognized causes: plants them into a clean port and compares it with the run to explain.
+"""Confirms recognized causes: injects them into a clean port and compares it with the run to explain.
 
-Here: the planted port, its agreement with the user's records, and the search for the causes that explain every stage.
-Not here: how a cause is planted (`Cause.plant`, in `parity.causes`). Start with `confirm.py`."""
+Here: the injected port, its agreement with the user's records, and the search for the causes that explain every stage.
+Not here: how a cause is injected (`Cause.change`, in `parity.causes`). Start with `confirm.py`."""

@@ -1,6 +1,6 @@
-"""Agreement of a planted port with the user's records: every tensor of every stage, in roundings of its own operations.
+"""Agreement of an injected port with the user's records: each tensor of each stage, in roundings of its own operations.
 
-A planted port computes the user's mathematics with kernels and orders of addition of its own, so rounding is all that
+An injected port computes the user's mathematics with kernels and orders of addition of its own, so rounding is all that
 may be left. It is counted per tensor, in units of what its own few operations round: see `rounding_units`.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from parity.causes.basics.confirmation import Remainder
 from parity.comparison import stages
 from parity.comparison.floats import relative
-from parity.confirmation.planted_port import UserStep
+from parity.confirmation.injected_port import UserStep
 from parity.confirmation.rounding_units import Rules, magnitude, units_of_tensor
 from workloads.program import State, StepRecord
 
@@ -44,7 +44,7 @@ NOISE_FACTOR = 8.0
 #: A stage that is off by more than this part of its length is off by more than rounding.
 MOST_NOISE = 1e-2
 
-#: A planted cause explains something if a stage's gap becomes so many times smaller.
+#: An injected cause explains something if a stage's gap becomes so many times smaller.
 SHRINKS = 10.0
 
 
@@ -64,7 +64,7 @@ class TensorDifference(NamedTuple):
 
 @dataclasses.dataclass
 class Agreement:
-    """The comparison of a planted port with the user's run.
+    """The comparison of an injected port with the user's run.
 
     Attributes:
       steps: number of steps.
@@ -96,7 +96,7 @@ class Agreement:
           stage: the tensor's stage.
           name: its name within the stage.
           step: number of the step.
-          difference: of the planted port's tensor from the user's.
+          difference: of the injected port's tensor from the user's.
         """
         roundings = difference.roundings
         self.stages.add(stage)
@@ -125,17 +125,17 @@ def may_be_noise(agreement: Agreement) -> bool:
     return bool(agreement.remaining) and all(gap <= MOST_NOISE for gap in agreement.gaps.values())
 
 
-def add_initial(agreement: Agreement, planted: State, user: State, given: set[str]) -> None:
+def add_initial(agreement: Agreement, injected: State, user: State, given: set[str]) -> None:
     """Compares the first states.
 
     Args:
       agreement: the comparison to add to.
-      planted: first state of the planted port.
+      injected: first state of the injected port.
       user: first state of the user's run.
       given: variables whose first values the cause takes from the user's run.
     """
     theirs = stages.state_tensors(user)
-    for (stage, name), mine in stages.state_tensors(planted).items():
+    for (stage, name), mine in stages.state_tensors(injected).items():
         other = theirs.get((stage, name))
         if other is not None and name not in given:
             label = stages.initial_name(stage, name)
@@ -143,30 +143,30 @@ def add_initial(agreement: Agreement, planted: State, user: State, given: set[st
 
 
 def add_step(
-    agreement: Agreement, planted: StepRecord, user: UserStep, rules: Rules, twin: StepRecord | None = None
+    agreement: Agreement, injected: StepRecord, user: UserStep, rules: Rules, twin: StepRecord | None = None
 ) -> None:
     """Compares one step.
 
     Args:
       agreement: the comparison to add to.
-      planted: the planted port's record, taken from the user's state with the user's inputs to each stage.
+      injected: the injected port's record, taken from the user's state with the user's inputs to each stage.
       user: the user's step.
       rules: facts about the job.
-      twin: the planted port's step in float64, from which rounding is measured; None to count it only.
+      twin: the injected port's step in float64, from which rounding is measured; None to count it only.
     """
     agreement.steps += 1
     theirs = {(stage, name): array for stage, name, array in stages.tensors(user.record)}
     exact = {} if twin is None else {(stage, name): array for stage, name, array in stages.tensors(twin)}
     measured = _measured_stages(user.record)
-    for stage, name, mine in stages.tensors(planted):
+    for stage, name, mine in stages.tensors(injected):
         other = theirs.get((stage, name))
         if other is None or np.shape(other) != np.shape(mine):
             continue
         noise = _noise(mine, exact.get((stage, name))) if stage in measured else 0.0
         units = units_of_tensor(stage, name, mine, other, user, rules)
-        agreement.add(stage, name, planted.step, _difference(mine, other, units, noise))
-    for name in sorted(set(planted.drift) ^ set(user.record.drift)):
-        agreement.add(stages.STATISTICS, f"copies of {name}", planted.step, UNLIKE)
+        agreement.add(stage, name, injected.step, _difference(mine, other, units, noise))
+    for name in sorted(set(injected.drift) ^ set(user.record.drift)):
+        agreement.add(stages.STATISTICS, f"copies of {name}", injected.step, UNLIKE)
 
 
 def _measured_stages(user: StepRecord) -> Sequence[str]:
@@ -180,7 +180,7 @@ def _difference(mine: np.ndarray, other: np.ndarray, units: np.ndarray, noise: f
     """Returns a tensor's difference.
 
     Args:
-      mine, other: the planted port's tensor and the user's.
+      mine, other: the injected port's tensor and the user's.
       units: magnitude whose rounding is one unit, for each element.
       noise: difference of each element that is not counted.
     """
@@ -208,10 +208,10 @@ def _noise(mine: np.ndarray, twin: np.ndarray | None) -> float:
 
 
 def improves(new: Mapping[str, float], old: Mapping[str, float]) -> bool:
-    """Tells whether a planted cause explains something.
+    """Tells whether an injected cause explains something.
 
     Args:
-      new: `Agreement.gaps` with the cause planted.
+      new: `Agreement.gaps` with the cause injected.
       old: those without it.
 
     Returns:

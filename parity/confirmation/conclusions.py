@@ -1,4 +1,4 @@
-"""Confidence of causes after the search: what planting a cause showed decides how sure the report is of it."""
+"""Confidence of causes after the search: what injecting a cause showed decides how sure the report is of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_refuted(entry: RecognizedCause) -> bool:
 
 
 def with_confirmation(entry: RecognizedCause, confirmation: Confirmation) -> RecognizedCause:
-    """Returns a planted cause: of high confidence if the planting explains every stage and no other cause could."""
+    """Returns an injected cause: of high confidence if the injection explains every stage and no other cause could."""
     if not confirmation.confirmed:
         return unconfirmed(entry, confirmation)
     confidence = MEDIUM if entry.finding.ambiguous else HIGH
@@ -37,22 +37,22 @@ def with_confirmation(entry: RecognizedCause, confirmation: Confirmation) -> Rec
 
 
 def unconfirmed(entry: RecognizedCause, confirmation: Confirmation | None) -> RecognizedCause:
-    """Returns a cause that planting did not confirm, or that cannot be planted: of medium confidence at most."""
+    """Returns a cause that injection did not confirm, or that cannot be injected: of medium confidence at most."""
     confidence = MEDIUM if entry.finding.confidence == HIGH else entry.finding.confidence
     finding = dataclasses.replace(entry.finding, confidence=confidence)
     return dataclasses.replace(entry, finding=finding, confirmation=confirmation)
 
 
-def unneeded(entry: RecognizedCause, planted: Sequence[RecognizedCause]) -> RecognizedCause:
-    """Returns a cause without which `planted` explain every stage: a consequence of them, or another name for them."""
-    names = ", ".join(other.id for other in planted) or "rounding"
+def unneeded(entry: RecognizedCause, injected: Sequence[RecognizedCause]) -> RecognizedCause:
+    """Returns a cause without which `injected` explain every stage: a consequence of them, or another name for them."""
+    names = ", ".join(other.id for other in injected) or "rounding"
     because = f"{entry.finding.because}; not needed: {names} alone explains every stage"
     finding = dataclasses.replace(entry.finding, confidence=LOW, because=because)
     return dataclasses.replace(entry, finding=finding)
 
 
-def without_planting(evidence: Evidence, recognized: Sequence[RecognizedCause]) -> list[RecognizedCause]:
-    """Returns causes where nothing can be planted: high confidence stands if all stages are explained to rounding.
+def without_injection(evidence: Evidence, recognized: Sequence[RecognizedCause]) -> list[RecognizedCause]:
+    """Returns causes where nothing can be injected: high confidence stands if all stages are explained to rounding.
 
     Args:
       evidence: the steps of both sides.

@@ -1,4 +1,4 @@
-"""`ConfinedPort`: a planted port in which some causes act on some variables, or in some steps, only.
+"""`ConfinedPort`: an injected port in which some causes act on some variables, or in some steps, only.
 
 Each stage is judged from the user's inputs to it, so a step of a cause that is confined to a variable is the step
 without the cause with that variable's tensors taken from the step with it.
@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from parity.confirmation.planted_port import PlantedPort, UserStep
+from parity.confirmation.injected_port import InjectedPort, UserStep
 from workloads.program import STATES, Arrays, StepRecord
 
 if TYPE_CHECKING:
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 class Confined(NamedTuple):
     """A port with one more cause than the base, and the variables and steps that it acts on; empty for all."""
 
-    port: PlantedPort
+    port: InjectedPort
     variables: tuple[str, ...]
     steps: tuple[int, ...]
 
 
 class ConfinedPort:
-    """A planted port, and ports with one confined cause more, as one.
+    """An injected port, and ports with one confined cause more, as one.
 
     Args:
       base: with all causes that are not confined.
       confined: one port a confined cause.
     """
 
-    def __init__(self, base: PlantedPort, confined: Sequence[Confined]) -> None:
+    def __init__(self, base: InjectedPort, confined: Sequence[Confined]) -> None:
         self._base, self._confined = base, confined
 
     @property
@@ -49,7 +49,7 @@ class ConfinedPort:
         return self._base.first_state
 
     def take_steps(self, steps: Sequence[UserStep], given: bool) -> list[StepRecord]:
-        """Takes each step from the user's state before it; see `PlantedPort.take_steps`.
+        """Takes each step from the user's state before it; see `InjectedPort.take_steps`.
 
         Args:
           steps: the user's.
@@ -60,48 +60,48 @@ class ConfinedPort:
         """
         records = self._base.take_steps(steps, given)
         for port, variables, numbers in self._confined:
-            planted = port.take_steps(steps, given)
+            injected = port.take_steps(steps, given)
             records = [
                 overlay(record, other, variables) if not numbers or record.step in numbers else record
-                for record, other in zip(records, planted)
+                for record, other in zip(records, injected)
             ]
         return records
 
 
-def overlay(base: StepRecord, planted: StepRecord, variables: Collection[str]) -> StepRecord:
+def overlay(base: StepRecord, injected: StepRecord, variables: Collection[str]) -> StepRecord:
     """Returns a step in which a cause acts on some variables.
 
     Args:
       base: the step without the cause.
-      planted: the step with the cause in all variables.
+      injected: the step with the cause in all variables.
       variables: that it acts on; empty for all.
 
     Returns:
       the record; losses, of which no variable is the only owner, are those with the cause.
     """
     if not variables:
-        return planted
+        return injected
     state = copy.copy(base.state)
     for kind in STATES:
-        setattr(state, kind, _chosen(getattr(base.state, kind), getattr(planted.state, kind), variables))
+        setattr(state, kind, _chosen(getattr(base.state, kind), getattr(injected.state, kind), variables))
     return dataclasses.replace(
         base,
-        losses=planted.losses,
-        gradients=_chosen_each(base.gradients, planted.gradients, variables),
-        combined=_chosen(base.combined, planted.combined, variables),
-        proposals=_chosen_each(base.proposals, planted.proposals, variables),
+        losses=injected.losses,
+        gradients=_chosen_each(base.gradients, injected.gradients, variables),
+        combined=_chosen(base.combined, injected.combined, variables),
+        proposals=_chosen_each(base.proposals, injected.proposals, variables),
         state=state,
     )
 
 
-def _chosen_each(base: Sequence[Arrays], planted: Sequence[Arrays], variables: Collection[str]) -> list[Arrays]:
-    return [_chosen(one, other, variables) for one, other in zip(base, planted)]
+def _chosen_each(base: Sequence[Arrays], injected: Sequence[Arrays], variables: Collection[str]) -> list[Arrays]:
+    return [_chosen(one, other, variables) for one, other in zip(base, injected)]
 
 
-def _chosen(base: Arrays, planted: Arrays, variables: Iterable[str]) -> Arrays:
-    """The planted arrays of the variables and of their slots, and the base's of all others."""
+def _chosen(base: Arrays, injected: Arrays, variables: Iterable[str]) -> Arrays:
+    """The injected arrays of the variables and of their slots, and the base's of all others."""
     owners = set(variables)
     return {
-        name: planted[name] if name in planted and (name in owners or name.rsplit("/", 1)[0] in owners) else value
+        name: injected[name] if name in injected and (name in owners or name.rsplit("/", 1)[0] in owners) else value
         for name, value in base.items()
     }

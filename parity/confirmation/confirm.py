@@ -1,4 +1,4 @@
-"""Search for the causes that explain every stage of a run: plants the recognized ones, and diagnoses what remains."""
+"""Search for the causes that explain every stage of a run: injects the recognized ones, and diagnoses what remains."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from parity.confirmation.conclusions import (
     unconfirmed,
     unneeded,
     with_confirmation,
-    without_planting,
+    without_injection,
 )
-from parity.confirmation.planted_port import can_be_planted
-from parity.confirmation.plantings import RIGHT, Planting, Plantings, finding_key
+from parity.confirmation.injected_port import can_be_injected
+from parity.confirmation.injections import RIGHT, InjectionResult, Injections, finding_key
 from parity.diagnosis.context import job_context
 from parity.diagnosis.evidence import Evidence
 from parity.diagnosis.steps.compared_step import ComparedStep
@@ -36,8 +36,8 @@ class Explained(NamedTuple):
 
     Attributes:
       recognized: the causes, the most likely first.
-      remaining: tensors that the clean port with all confirmed and helpful causes planted does not explain; None where
-        nothing could be planted.
+      remaining: tensors that the clean port with all confirmed and helpful causes injected does not explain; None where
+        nothing could be injected.
     """
 
     recognized: list[RecognizedCause]
@@ -46,7 +46,7 @@ class Explained(NamedTuple):
 
 @np.errstate(all="ignore")  # a run may hold infinite numbers and NaN
 def confirm_causes(setup: Setup, evidence: Evidence, recognized: Sequence[RecognizedCause]) -> Explained:
-    """Plants the recognized causes into the clean port, and compares it with the user's run.
+    """Injects the recognized causes into the clean port, and compares it with the user's run.
 
     Args:
       setup: the job and how both sides run it.
@@ -54,16 +54,16 @@ def confirm_causes(setup: Setup, evidence: Evidence, recognized: Sequence[Recogn
       recognized: the causes that the criteria recognize in them, the most likely first.
 
     Returns:
-      the causes, each with what planting it showed and the confidence that follows; causes that were recognized only in
-      what the first ones leave over are added.
+      the causes, each with the result of injecting it and the confidence that follows, and further causes that were
+      recognized only in the differences that the first ones do not explain.
     """
-    if not can_be_planted(setup):
-        return Explained(without_planting(evidence, recognized), None)
+    if not can_be_injected(setup):
+        return Explained(without_injection(evidence, recognized), None)
     return _Search(setup, evidence, recognized).run()
 
 
 class _Search:
-    """Plants causes, alone and together, until every stage is explained or nothing helps.
+    """Injects causes, alone and together, until every stage is explained or nothing helps.
 
     Args:
       setup: of the user's job.
@@ -74,37 +74,37 @@ class _Search:
     def __init__(self, setup: Setup, evidence: Evidence, recognized: Sequence[RecognizedCause]) -> None:
         self._evidence, self._recognized = evidence, list(recognized)
         in_a_row = any(entry.cause.remembers for entry in recognized)
-        self._plantings = Plantings(setup, evidence, in_a_row)
+        self._injections = Injections(setup, evidence, in_a_row)
 
     def run(self) -> Explained:
         """Returns the causes that explain the run; see `confirm_causes`."""
         pool = self._recognized
-        best = self._plant_first_or_all(pool)
+        best = self._inject_first_or_all(pool)
         if best is None:
-            best = self._plantings.plant(())
-            if best is not None and best.explains_all and not self._plantings.legacy_is_clean():
+            best = self._injections.inject(())
+            if best is not None and best.explains_all and not self._injections.legacy_is_clean():
                 return self._conclude(pool, None)
             if best is not None and not best.explains_all:
                 pool = self._merge(self._next_causes(best), pool)
-                best = self._plant_first_or_all(pool) or self._plant_onto(best, pool)
-        while best is not None and not best.explains_all and self._plantings.may_go_on:
+                best = self._inject_first_or_all(pool) or self._inject_onto(best, pool)
+        while best is not None and not best.explains_all and self._injections.may_go_on:
             fresh = [entry for entry in self._next_causes(best) if not any(_same_cause(entry, known) for known in pool)]
             if not fresh:
                 break
             pool += fresh
-            better = self._plant_onto(best, fresh)
+            better = self._inject_onto(best, fresh)
             if better is best:
                 break
             best = better
         return self._conclude(pool, best)
 
-    def _plant_first_or_all(self, pool: Sequence[RecognizedCause]) -> Planting | None:
-        """Plants the first cause alone, then all together; returns the planting that explains everything, or None."""
-        plantable = tuple(entry for entry in pool if self._plantings.can_plant(entry))
-        for causes in (plantable[:1], plantable):
-            planted = self._plantings.plant(causes) if causes else None
-            if planted is not None and planted.explains_all:
-                return planted
+    def _inject_first_or_all(self, pool: Sequence[RecognizedCause]) -> InjectionResult | None:
+        """Injects the first cause alone, then all together; returns the result that explains everything, or None."""
+        injectable = tuple(entry for entry in pool if self._injections.can_inject(entry))
+        for causes in (injectable[:1], injectable):
+            result = self._injections.inject(causes) if causes else None
+            if result is not None and result.explains_all:
+                return result
         return None
 
     def _merge(self, fresh: Sequence[RecognizedCause], pool: Sequence[RecognizedCause]) -> list[RecognizedCause]:
@@ -113,19 +113,19 @@ class _Search:
         merged = [*fresh, *others]
         return sorted(merged, key=catalogue.order_of)
 
-    def _plant_onto(self, best: Planting, candidates: Sequence[RecognizedCause]) -> Planting:
+    def _inject_onto(self, best: InjectionResult, candidates: Sequence[RecognizedCause]) -> InjectionResult:
         """Adds the candidates that explain something, one after the other."""
         for entry in candidates:
-            if not self._plantings.can_plant(entry) or best.explains_all:
+            if not self._injections.can_inject(entry) or best.explains_all:
                 continue
-            planted = self._plantings.plant((*best.causes, entry))
-            if planted is not None and (planted.explains_all or improves(planted.agreement.gaps, best.agreement.gaps)):
-                best = planted
+            result = self._injections.inject((*best.causes, entry))
+            if result is not None and (result.explains_all or improves(result.agreement.gaps, best.agreement.gaps)):
+                best = result
         return best
 
-    def _next_causes(self, best: Planting) -> list[RecognizedCause]:
-        """Causes that the criteria recognize in what the best planting leaves over, in steps from the user's states."""
-        steps, first_state = self._plantings.users_side(RIGHT)
+    def _next_causes(self, best: InjectionResult) -> list[RecognizedCause]:
+        """Causes that the criteria recognize in the rest of the best result, in steps from the user's states."""
+        steps, first_state = self._injections.users_side(RIGHT)
         rows = [
             ComparedStep(record, step.record, step.before, step.before) for record, step in zip(best.records, steps)
         ]
@@ -136,7 +136,7 @@ class _Search:
         rest.retake_last_step = None
         return catalogue.recognize_causes(rest)
 
-    def _conclude(self, pool: Sequence[RecognizedCause], best: Planting | None) -> Explained:
+    def _conclude(self, pool: Sequence[RecognizedCause], best: InjectionResult | None) -> Explained:
         """Gives every cause its confirmation and the confidence that follows from it."""
         if best is None:
             return Explained([unconfirmed(entry, None) for entry in pool], None)
@@ -149,7 +149,7 @@ class _Search:
             elif best.explains_all:
                 entries.append(unneeded(entry, best.causes))
             else:
-                alone = self._plantings.made_alone(entry)
+                alone = self._injections.made_alone(entry)
                 entries.append(unconfirmed(entry, None if alone is None else alone.confirmation()))
         kept = [entry for entry in entries if not is_refuted(entry)]
         return Explained(sorted(kept, key=place_in_report), confirmation.remaining)

@@ -1,4 +1,4 @@
-"""`PlantedPort`: the clean port with planted changes, which takes the user's steps from the user's own states."""
+"""`InjectedPort`: the clean port with injected changes, which takes the user's steps from the user's own states."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def clean_setup(setup: Setup) -> Setup:
     return dataclasses.replace(setup, modern=options, workers=1, parameter_servers=0, layer_devices=0)
 
 
-def can_be_planted(setup: Setup) -> bool:
-    """Returns whether causes can be planted into the setup's port.
+def can_be_injected(setup: Setup) -> bool:
+    """Returns whether causes can be injected into the setup's port.
 
     A lifted graph has its mathematics in its ops, and asynchronous updates come in another order each time. Where the
     left side is an old graph, a port built from the workload's fields is the very port that is to be explained.
@@ -48,12 +48,12 @@ def chosen_steps(steps: Sequence[UserStep], in_a_row: bool = False) -> list[User
     return [*steps[: MOST_STEPS - LAST], *steps[-LAST:]]
 
 
-class PlantedPort:
+class InjectedPort:
     """The clean port with changes.
 
     Args:
       setup: of the user's job.
-      changes: planted changes; a later one wraps the ones before it.
+      changes: injected changes; a later one wraps the ones before it.
       start: first state of the clean run, to which changes of first states apply.
       dtype: of the port; None for the job's.
 
@@ -70,8 +70,8 @@ class PlantedPort:
         self._dtype = dtype
         self._inputs = GivenInputs()
         change = self._inputs.change()
-        for planted in reversed(changes):
-            change = change + planted
+        for injected in reversed(changes):
+            change = change + injected
         self.setup = change.changed_setup(clean)
         self._program = change(clean, start)
         self.first_state = self._program.state()
@@ -97,7 +97,7 @@ class PlantedPort:
         """Frees the program."""
         self._program.close()
 
-    def __enter__(self) -> PlantedPort:
+    def __enter__(self) -> InjectedPort:
         return self
 
     def __exit__(self, *unused: object) -> None:

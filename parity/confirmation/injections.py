@@ -1,4 +1,4 @@
-"""Plantings: clean ports into which causes are planted, each compared with the user's run stage by stage."""
+"""Injections: clean ports into which causes are injected, each compared with the user's run stage by stage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from parity.comparison import stages
 from parity.comparison.judging import tolerance
 from parity.confirmation.agreement import Agreement, add_initial, add_step, may_be_noise
 from parity.confirmation.confined_port import Confined, ConfinedPort
-from parity.confirmation.planted_port import PlantedPort, UserStep, chosen_steps
+from parity.confirmation.injected_port import InjectedPort, UserStep, chosen_steps
 from parity.confirmation.rounding_units import Rules
 from parity.diagnosis.evidence import Evidence
 from workloads.program import State, StepRecord
@@ -28,11 +28,11 @@ MOST_PORTS = 8
 LEFT, RIGHT = "legacy", "port"
 
 
-class Planting(NamedTuple):
-    """The comparison of one planted port with the user's run.
+class InjectionResult(NamedTuple):
+    """The comparison of one injected port with the user's run.
 
     Attributes:
-      causes: that are planted.
+      causes: that are injected.
       agreement: of the port's steps with the user's.
       records: the port's own steps, from the user's states.
       first_state: of the port.
@@ -51,15 +51,15 @@ class Planting(NamedTuple):
         return not self.agreement.remaining
 
     def confirmation(self) -> Confirmation:
-        """Returns what this planting shows about its causes."""
+        """Returns how far the causes explain the user's run."""
         agreement = self.agreement
         shown = tuple(stage for stage in stages.STAGES if stage in agreement.stages)
-        planted = tuple(entry.id for entry in self.causes)
-        return Confirmation(agreement.steps, shown, agreement.roundings, agreement.in_order(), planted)
+        injected = tuple(entry.id for entry in self.causes)
+        return Confirmation(agreement.steps, shown, agreement.roundings, agreement.in_order(), injected)
 
 
-class Plantings:
-    """Builds planted ports, each set of causes once, and compares them with the user's run.
+class Injections:
+    """Builds injected ports, each set of causes once, and compares them with the user's run.
 
     Args:
       setup: of the user's job.
@@ -70,7 +70,7 @@ class Plantings:
     def __init__(self, setup: Setup, evidence: Evidence, in_a_row: bool) -> None:
         self._setup, self._evidence, self._in_a_row = setup, evidence, in_a_row
         self._ports = 0
-        self._made: dict[tuple[str, ...], Planting] = {}
+        self._made: dict[tuple[str, ...], InjectionResult] = {}
         self._changes: dict[str, Change | None] = {}
 
     @property
@@ -78,12 +78,12 @@ class Plantings:
         """Whether another port may be built."""
         return self._ports < MOST_PORTS
 
-    def can_plant(self, entry: RecognizedCause) -> bool:
-        """Returns whether there is a fault that plants a cause."""
+    def can_inject(self, entry: RecognizedCause) -> bool:
+        """Returns whether a cause can be injected: its finding determines a change of the port."""
         return self._change_of(entry) is not None
 
-    def plant(self, causes: Sequence[RecognizedCause]) -> Planting | None:
-        """Builds the port with some causes planted, and compares it; None if no more ports may be built."""
+    def inject(self, causes: Sequence[RecognizedCause]) -> InjectionResult | None:
+        """Builds the port with some causes injected, and compares it; None if no more ports may be built."""
         ordered = tuple(sorted(causes, key=lambda entry: _place(entry.id)))
         key = tuple(map(finding_key, ordered))
         if key not in self._made:
@@ -94,8 +94,8 @@ class Plantings:
             self._made[key] = self._compare(ordered, LEFT if of_legacy else RIGHT)
         return self._made[key]
 
-    def made_alone(self, entry: RecognizedCause) -> Planting | None:
-        """Returns the planting of one cause alone; None if there was none."""
+    def made_alone(self, entry: RecognizedCause) -> InjectionResult | None:
+        """Returns the result of one cause alone; None if it was not injected alone."""
         return self._made.get((finding_key(entry),))
 
     def legacy_is_clean(self) -> bool:
@@ -115,11 +115,11 @@ class Plantings:
     def _change_of(self, entry: RecognizedCause) -> Change | None:
         key = finding_key(entry)
         if key not in self._changes:
-            plant = entry.cause.plant
-            self._changes[key] = None if plant is None else plant(entry.finding, self._setup)
+            make = entry.cause.change
+            self._changes[key] = None if make is None else make(entry.finding, self._setup)
         return self._changes[key]
 
-    def _compare(self, causes: tuple[RecognizedCause, ...], side: str) -> Planting:
+    def _compare(self, causes: tuple[RecognizedCause, ...], side: str) -> InjectionResult:
         steps, first_state = self.users_side(side)
         with self._open_port(causes) as port:
             records = port.take_steps(steps, given=True)
@@ -130,29 +130,29 @@ class Plantings:
                     twins = twin.take_steps(steps, given=True)
                 agreement = _agreement(port, records, steps, first_state, rules, _given_first_values(causes), twins)
             own = port.take_steps(steps, given=False) if agreement.remaining else records
-            return Planting(causes, agreement, own, port.first_state, port.setup)
+            return InjectionResult(causes, agreement, own, port.first_state, port.setup)
 
     @contextlib.contextmanager
     def _open_port(
         self, causes: Sequence[RecognizedCause], dtype: str | None = None
-    ) -> Iterator[PlantedPort | ConfinedPort]:
-        """Makes the port with the causes planted, in the job's dtype or another, and closes it."""
+    ) -> Iterator[InjectedPort | ConfinedPort]:
+        """Makes the port with the causes injected, in the job's dtype or another, and closes it."""
         confined = [entry for entry in causes if entry.finding.confined]
         everywhere = [entry for entry in causes if not entry.finding.confined]
         with contextlib.ExitStack() as stack:
 
-            def planted(entries: Sequence[RecognizedCause]) -> PlantedPort:
+            def injected(entries: Sequence[RecognizedCause]) -> InjectedPort:
                 changes = [change for change in map(self._change_of, entries) if change is not None]
-                return stack.enter_context(PlantedPort(self._setup, changes, self._evidence.left, dtype))
+                return stack.enter_context(InjectedPort(self._setup, changes, self._evidence.left, dtype))
 
-            base = planted(everywhere)
+            base = injected(everywhere)
             parts = [
-                Confined(planted([*everywhere, entry]), entry.finding.variables, entry.finding.steps)
+                Confined(injected([*everywhere, entry]), entry.finding.variables, entry.finding.steps)
                 for entry in confined
             ]
             yield ConfinedPort(base, parts) if parts else base
 
-    def _rules(self, port: PlantedPort | ConfinedPort) -> Rules:
+    def _rules(self, port: InjectedPort | ConfinedPort) -> Rules:
         workload = self._setup.job.workload
         units = tolerance.keras_units(workload.optimizer, self._setup.modern.update_rules)
         return Rules(port.setup.job.workload.optimizer, units.get(stages.WEIGHTS, 0.0))
@@ -164,7 +164,7 @@ def finding_key(entry: RecognizedCause) -> str:
 
 
 def _agreement(
-    port: PlantedPort | ConfinedPort,
+    port: InjectedPort | ConfinedPort,
     records: Sequence[StepRecord],
     steps: Sequence[UserStep],
     first_state: State,
@@ -191,5 +191,5 @@ def _given_first_values(causes: Sequence[RecognizedCause]) -> set[str]:
 
 
 def _place(cause_id: str) -> int:
-    """Place of a cause in the catalogue: a later one is planted around the ones before it."""
+    """Place of a cause in the catalogue: a later one is injected around the ones before it."""
     return next((place for place, cause in enumerate(catalogue.CAUSES) if cause.id == cause_id), 0)

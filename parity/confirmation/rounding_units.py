@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from parity.comparison import stages
-from parity.confirmation.planted_port import UserStep
+from parity.confirmation.injected_port import UserStep
 from workloads.optimizers import Optimizer
 from workloads.program import StepRecord
 
@@ -19,7 +19,7 @@ class Rules(NamedTuple):
     """Facts about the job that decide how much rounding may differ by.
 
     Attributes:
-      optimizer: of the planted port.
+      optimizer: of the injected port.
       update_units: roundings of a weight's change that the user's formulas need beyond the usual; see
         `tolerance.keras_units`.
     """
@@ -36,7 +36,7 @@ def units_of_tensor(
     Args:
       stage: the tensor's stage.
       name: its name within the stage.
-      mine, other: the planted port's tensor and the user's.
+      mine, other: the injected port's tensor and the user's.
       user: the user's step.
       rules: facts about the job.
 

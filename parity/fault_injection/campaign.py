@@ -205,7 +205,7 @@ def summarize_trials(rows: Sequence[TimedTrialRow], pairs: bool) -> dict[str, fl
     count = len(rows) or 1
     summary = {
         "runs": len(rows),
-        "faults": len({row["planted"] for row in rows}),
+        "faults": len({row["injected"] for row in rows}),
         "detected": sum(row["detected"] for row in rows) / count,
         "named_first": sum(row["right"] for row in rows) / count,
         "wrong_and_sure": sum(bool(row["wrong_and_sure"]) for row in rows),

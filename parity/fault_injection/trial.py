@@ -24,7 +24,7 @@ class Trials:
     Args:
       dtype: of the jobs.
       seed: of the jobs.
-      confirm: whether recognized causes are planted to confirm them, as `parity.verify` does.
+      confirm: whether recognized causes are injected to confirm them, as `parity.verify` does.
     """
 
     def __init__(self, dtype: str = "float32", seed: int = 0, confirm: bool = True) -> None:

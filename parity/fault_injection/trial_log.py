@@ -13,14 +13,14 @@ from workloads.support.errors import InputError
 class TrialKey(NamedTuple):
     """The injected faults, joined with a plus, the workload that was adapted, and the number of replicas."""
 
-    planted: str
+    injected: str
     workload: str
     replicas: int
 
 
 def key_of(row: TimedTrialRow) -> TrialKey:
     """Returns the key of a finished trial."""
-    return TrialKey(row["planted"], row["workload"], row["replicas"])
+    return TrialKey(row["injected"], row["workload"], row["replicas"])
 
 
 class TrialLog:

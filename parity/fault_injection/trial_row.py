@@ -15,7 +15,7 @@ class TrialRow(TypedDict):
     """The result of one trial; the keys are those of the JSON report.
 
     Attributes:
-      planted: names of the injected faults, joined with a plus.
+      injected: names of the injected faults, joined with a plus.
       expected: ids of the causes that must be named.
       workload: name of the workload that was adapted.
       model: name of the workload that was run.
@@ -31,7 +31,7 @@ class TrialRow(TypedDict):
       sentence: of the first cause that was recognized, or None.
     """
 
-    planted: str
+    injected: str
     expected: list[str]
     workload: str
     model: str
@@ -72,7 +72,7 @@ def trial_row(
     correct = {name for allowed in injected.allowed for name in allowed}
     each_named = [any(name in ids for name in allowed) for allowed in injected.allowed]
     return {
-        "planted": " + ".join(injected.names),
+        "injected": " + ".join(injected.names),
         "expected": list(injected.expected),
         "workload": injected.base,
         "model": injected.workload.name,

@@ -15,7 +15,7 @@ MOST_LISTED = 12
 def cause_blocks(content: Mapping[str, Any]) -> list[str]:
     """Returns the causes of `--json`, the most likely first, and what none of them explains."""
     found = [entry.get("sentence", "") for entry in content.get("unexplained", [])]
-    if content.get("remaining") is not None:  # planting the causes says more than their criteria
+    if content.get("remaining") is not None:  # injecting the causes shows more than their criteria
         remaining = tuple(Remainder(**entry) for entry in content["remaining"])
         found = [f"beside a clean port from the same states: {describe_remaining(remaining)}"] if remaining else []
     unexplained = [paragraph("No known cause explains:"), listing(found[:MOST_LISTED])] if found else []
@@ -29,7 +29,7 @@ def layer_blocks(content: Mapping[str, Any]) -> list[str]:
 
 
 def _cause_block(entry: Mapping[str, Any]) -> str:
-    confirmed = {True: "yes, planted into a clean port it explains every stage", False: "no", None: "not tried"}
+    confirmed = {True: "yes, injected into a clean port it explains every stage", False: "no", None: "not tried"}
     details = [
         ("fix", entry["fix"]),
         ("confidence", f"{entry['confidence']} ({entry['because']})"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from parity.fault_injection.trial_row import TimedTrialRow
 
 flags.DEFINE_list("workloads", list(registry.NAMES), "Names of the workloads.")
-flags.DEFINE_list("planted_replicas", ["2", "4"], "Numbers of replicas at which each fault is injected.")
+flags.DEFINE_list("injected_replicas", ["2", "4"], "Numbers of replicas at which each fault is injected.")
 flags.DEFINE_list("only", [], "Only these faults or causes, by name.")
 flags.DEFINE_boolean("pairs", False, "Inject two faults at once, instead of each alone.")
 flags.DEFINE_integer("processes", 2, "Number of processes that share the work.", lower_bound=1)
@@ -42,7 +42,7 @@ FLAGS = flags.FLAGS
 def check_flags() -> None:
     """Raises `InputError` for flags that cannot be used."""
     command.require_each(FLAGS.workloads, registry.NAMES, "--workloads")
-    check_replicas(FLAGS.planted_replicas)
+    check_replicas(FLAGS.injected_replicas)
     if FLAGS.trials:
         json_file.require_writable(FLAGS.trials, "--trials")
 
@@ -50,7 +50,7 @@ def check_flags() -> None:
 def check_replicas(texts: Sequence[str]) -> None:
     """Raises `InputError` unless each text is a number of replicas from 2 to 8."""
     for text in texts:
-        require(text.isdigit() and 2 <= int(text) <= 8, "--planted_replicas", text, "numbers from 2 to 8")
+        require(text.isdigit() and 2 <= int(text) <= 8, "--injected_replicas", text, "numbers from 2 to 8")
 
 
 def exit_status(totals: Mapping[str, float]) -> int:
@@ -71,7 +71,7 @@ def main() -> int:
     if FLAGS.list:
         console.print(fault_report.catalogue_table())
         return 0
-    replicas = tuple(int(text) for text in FLAGS.planted_replicas)
+    replicas = tuple(int(text) for text in FLAGS.injected_replicas)
     plan = campaign.Campaign(tuple(FLAGS.workloads), replicas, tuple(FLAGS.only), FLAGS.pairs)
     log = trial_log.TrialLog(FLAGS.trials) if FLAGS.trials else None
     keys = campaign.candidate_keys(plan)

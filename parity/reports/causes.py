@@ -31,7 +31,7 @@ def cause_lines(
       recognized: the causes, the most likely first.
       evidence: facts about the two runs, whose summary is the last line.
       differs: whether any bit differs.
-      remaining: tensors that the causes do not explain; None where nothing could be planted.
+      remaining: tensors that the causes do not explain; None where nothing could be injected.
 
     Yields:
       lines of text.
@@ -118,8 +118,8 @@ def causes_json(
     Args:
       recognized: the causes, the most likely first.
       evidence: facts about the two runs.
-      remaining: tensors that the causes do not explain; None where nothing could be planted.
-      partial: the causes were to be planted, and that was interrupted.
+      remaining: tensors that the causes do not explain; None where nothing could be injected.
+      partial: the causes were to be injected, and that was interrupted.
 
     Returns:
       {key: value}.

@@ -49,7 +49,7 @@ def trial_line(row: Mapping[str, Any], done: int, total: int) -> str:
     named = ", ".join(row["all_named"]) or "-"
     missed = "" if correct else "<-- expected " + " + ".join(row["expected"])
     return (
-        f"{done:4d}/{total} {row['workload']:14s} x{row['replicas']} {row['planted']:44s} {row['stage']!s:20s} "
+        f"{done:4d}/{total} {row['workload']:14s} x{row['replicas']} {row['injected']:44s} {row['stage']!s:20s} "
         f"{named} {missed}"
     )
 
@@ -67,8 +67,8 @@ def fault_summary_table(rows: Sequence[Mapping[str, Any]], totals: Mapping[str, 
     pairs = "both_named" in totals
     for heading in ("runs", "detected", "both named" if pairs else "named first", "high confidence"):
         table.add_column(heading, justify="right")
-    for name in dict.fromkeys(sorted(row["planted"] for row in rows)):
-        of_fault = [row for row in rows if row["planted"] == name]
+    for name in dict.fromkeys(sorted(row["injected"] for row in rows)):
+        of_fault = [row for row in rows if row["injected"] == name]
         table.add_row(
             name,
             " + ".join(of_fault[0]["expected"]),

@@ -13,9 +13,9 @@ from parity.causes.basics.confirmation import Remainder
 from parity.causes.terms import WHOLE, in_legacys_terms, terms_alone, terms_beside_rounding
 from parity.comparison.result import Verification
 from parity.comparison.setup import Setup
-from parity.confirmation.conclusions import without_planting
+from parity.confirmation.conclusions import without_injection
 from parity.confirmation.confirm import confirm_causes
-from parity.confirmation.planted_port import can_be_planted
+from parity.confirmation.injected_port import can_be_injected
 from parity.confirmation.recorded_setup import setup_of_recordings
 from parity.diagnosis import collect
 from parity.diagnosis.context import job_context
@@ -35,9 +35,9 @@ class Explanation(NamedTuple):
     Attributes:
       recognized: the causes, the most likely first.
       evidence: the steps that show them.
-      remaining: tensors that the causes do not explain when they are planted into a clean port; None where nothing
-        could be planted.
-      partial: ended before the causes were planted.
+      remaining: tensors that the causes do not explain when they are injected into a clean port; None where nothing
+        could be injected.
+      partial: ended before the causes were injected.
     """
 
     recognized: list[RecognizedCause]
@@ -124,7 +124,7 @@ def explain_failure(setup: Setup, recording: Recording | None, verification: Ver
       verification: the result that failed.
 
     Returns:
-      the causes, confirmed by planting them, and the evidence.
+      the causes, confirmed by injecting them, and the evidence.
     """
     counts = steps_to_explain(verification, None if recording is None else recording.steps)
     with contextlib.ExitStack() as stack:
@@ -150,7 +150,7 @@ def explain_recorded_port(setup: Setup, recording: Recording) -> Explanation:
       recording: the port, at its first step.
 
     Returns:
-      the causes, confirmed by planting them, and the evidence.
+      the causes, confirmed by injecting them, and the evidence.
     """
     with recording, setup.legacy_program() as towers:
         context = job_context.context_of_job(setup.job, settings_of_programs(towers, recording)._asdict())
@@ -162,26 +162,26 @@ def explain_recorded_port(setup: Setup, recording: Recording) -> Explanation:
     return _confirmed(setup, evidence, recognized)
 
 
-def _unplanted(evidence: Evidence, recognized: list[RecognizedCause]) -> Explanation:
-    """The explanation without any cause planted: by the criteria alone, in legacy's terms."""
+def _by_criteria_alone(evidence: Evidence, recognized: list[RecognizedCause]) -> Explanation:
+    """The explanation without any cause injected: by the criteria alone, in legacy's terms."""
     evidence, recognized = in_legacys_terms(evidence, recognized)
-    return Explanation(without_planting(evidence, recognized), evidence)
+    return Explanation(without_injection(evidence, recognized), evidence)
 
 
 def _confirmed(setup: Setup, evidence: Evidence, recognized: list[RecognizedCause]) -> Explanation:
-    """The explanation after each cause was planted into a clean port; by the criteria alone where none can be.
+    """The explanation after each cause was injected into a clean port; by the criteria alone where none can be.
 
-    A port whose optimizer decays or clips (`WHOLE`) computes the same in other terms: there is no fault to plant.
+    A port whose optimizer decays or clips (`WHOLE`) computes the same in other terms: there is no fault to inject.
 
     Args:
       setup: the job and how both sides run it.
       evidence: of both programs' steps.
       recognized: the causes that are recognized in it.
     """
-    unplanted = _unplanted(evidence, recognized)
-    explained_by_terms = _has_whole_terms(unplanted.recognized) and terms_alone(unplanted.recognized)
-    if not can_be_planted(setup) or explained_by_terms or _has_whole_terms(recognized):
-        return unplanted
+    by_criteria = _by_criteria_alone(evidence, recognized)
+    explained_by_terms = _has_whole_terms(by_criteria.recognized) and terms_alone(by_criteria.recognized)
+    if not can_be_injected(setup) or explained_by_terms or _has_whole_terms(recognized):
+        return by_criteria
     explained = confirm_causes(setup, evidence, recognized)
     return Explanation(explained.recognized, evidence, explained.remaining)
 
@@ -197,7 +197,7 @@ def explain_recordings(left: Recording, right: Recording, steps: int = 0, confir
       left: the reference.
       right: the run to explain.
       steps: number of steps to read; 0 for all that both hold.
-      confirm: whether causes are planted into a clean port, where the recordings name a job that can be run here.
+      confirm: whether causes are injected into a clean port, where the recordings name a job that can be run here.
 
     Returns:
       the causes and the evidence.
@@ -209,7 +209,7 @@ def explain_recordings(left: Recording, right: Recording, steps: int = 0, confir
     recognized = catalogue.recognize_causes(evidence)
     setup = setup_of_recordings(left, right) if confirm else None
     if setup is None:
-        return _unplanted(evidence, recognized)
+        return _by_criteria_alone(evidence, recognized)
     with interruptible() as interruption:
         interruption.keep_results(raises=True)
         try:
@@ -217,4 +217,4 @@ def explain_recordings(left: Recording, right: Recording, steps: int = 0, confir
         except (Exception, KeyboardInterrupt):  # TensorFlow may make another exception of it
             if not interruption.asked:
                 raise
-            return _unplanted(evidence, recognized)._replace(partial=True)
+            return _by_criteria_alone(evidence, recognized)._replace(partial=True)

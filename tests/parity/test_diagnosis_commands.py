@@ -53,7 +53,7 @@ def test_two_recordings_are_explained(recorded, tmp_path):
     causes = result["causes"]
     assert {entry["stage"] for entry in result["unexplained"]} == {"slots"}
     assert causes[0]["page"] == "docs/causes.md#loss_not_divided"
-    # Only what is recorded was doubled: planted, the cause leaves over slots that did not take up that gradient.
+    # Only what is recorded was doubled: injected, the cause leaves over slots that did not take up that gradient.
     assert (causes[0]["confidence"], causes[0]["confirmed"]) == ("medium", False)
     assert {entry["stage"] for entry in causes[0]["remaining"]} >= {"slots"}
 
@@ -137,17 +137,17 @@ def test_verify_says_the_cause_first(tmp_path):
 @pytest.mark.slow
 def test_faults_are_injected_and_named(tmp_path):
     path = tmp_path / "faults.json"
-    flags = ["--workloads=sigmoid_stack", "--planted_replicas=2", "--only=LOSS_NOT_DIVIDED,EXAMPLES_MISCOUNTED"]
+    flags = ["--workloads=sigmoid_stack", "--injected_replicas=2", "--only=LOSS_NOT_DIVIDED,EXAMPLES_MISCOUNTED"]
     command = ["parity.faults", *flags, f"--json={path}", f"--trials={tmp_path / 'trials.jsonl'}"]
     process = run(*command)
     assert process.returncode == 0, process.stderr + process.stdout
     runs = json.loads(path.read_text())["runs"]
     again = run(*command)  # which runs nothing
     assert again.returncode == 0 and json.loads(path.read_text())["runs"] == runs and " 1/" not in again.stdout
-    assert {row["planted"] for row in runs} == {"sum_for_mean", "reduced_twice", "one_replicas_examples_counted"}
+    assert {row["injected"] for row in runs} == {"sum_for_mean", "reduced_twice", "one_replicas_examples_counted"}
     for row in runs:
         assert row["detected"] and row["right"]
-        assert {"planted", "workload", "replicas", "detected", "stage", "named", "confidence"} <= set(row)
+        assert {"injected", "workload", "replicas", "detected", "stage", "named", "confidence"} <= set(row)
 
 
 def test_faults_are_listed():
@@ -162,7 +162,7 @@ def test_faults_are_listed():
         1,
         [
             (["--workloads=resnet19"], "--workloads: got 'resnet19'"),
-            (["--planted_replicas=one"], "--planted_replicas: got 'one'"),
+            (["--injected_replicas=one"], "--injected_replicas: got 'one'"),
             (["--only=NO_SUCH"], "--only: got ['NO_SUCH'], no such fault or cause"),
         ],
     ),

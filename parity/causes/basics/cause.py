@@ -26,7 +26,7 @@ class Finding:
       confidence: HIGH (a clean fit that no other cause in the catalogue produces), MEDIUM (a clean fit that another
         cause could produce too), LOW (the signature looks like this cause).
       because: the fit, its residual, and the alternatives that were ruled out.
-      constants: {name: fitted number, word, or tuple of them}, from which the cause can be injected (`Cause.plant`):
+      constants: {name: fitted number, word, or tuple of them}, from which the cause can be injected (`Cause.change`):
         {"epsilon": 1e-7}.
       variables: the variables to which the cause is confined; empty if it acts on all that it can act on.
       steps: the steps in which the cause was seen if it was absent in others; empty if it acts in every step.
@@ -95,7 +95,7 @@ class Cause:
       criterion: function from the measurements (`Evidence`; `Pace` for causes of speed) to a `Finding`, or None if
         they do not show this cause.
       faults: changes of a program that inject the cause, to prove that the criterion recognizes it.
-      plant: function from a `Finding` and the `Setup` to the `Change` of a clean port that injects the cause with the
+      change: function from a `Finding` and the `Setup` to the `Change` of a clean port that injects the cause with the
         finding's constants, variables and steps; it returns None if they do not determine the change. None for a cause
         that cannot be injected.
       pitfall: pitfall number, R01 to R38, or "" if it has none.
@@ -124,7 +124,7 @@ class Cause:
     last: bool = False
     by_variable: bool = False
     by_step: bool = True
-    plant: Callable[[Finding, Setup], Change | None] | None = None
+    change: Callable[[Finding, Setup], Change | None] | None = None
     covers: tuple[str, ...] = ()
     remembers: bool = False
 

@@ -34,14 +34,14 @@ class Confirmation(NamedTuple):
       stages: stages that were compared, in causal order.
       roundings: largest difference of a tensor that agrees, in roundings.
       remaining: tensors that still differ; empty if every stage agrees to rounding.
-      planted: ids of the causes that were injected together.
+      injected: ids of the causes that were injected together.
     """
 
     steps: int
     stages: tuple[str, ...]
     roundings: float
     remaining: tuple[Remainder, ...]
-    planted: tuple[str, ...] = ()
+    injected: tuple[str, ...] = ()
 
     @property
     def confirmed(self) -> bool:
@@ -50,11 +50,11 @@ class Confirmation(NamedTuple):
 
     def sentence(self, cause: str) -> str:
         """Returns the result in words for the report of one of the injected causes, given its id."""
-        others = [name for name in self.planted if name != cause]
-        planted = "injected into the clean port" + (f" together with {', '.join(others)}" if others else "")
+        others = [name for name in self.injected if name != cause]
+        how = "injected into the clean port" + (f" together with {', '.join(others)}" if others else "")
         if self.confirmed:
-            return f"{planted}, every stage of {counted(self.steps, 'step')} agrees to {self.roundings:.1f} roundings"
-        return f"{planted}, it leaves {describe_remaining(self.remaining)}"
+            return f"{how}, every stage of {counted(self.steps, 'step')} agrees to {self.roundings:.1f} roundings"
+        return f"{how}, it leaves {describe_remaining(self.remaining)}"
 
 
 def describe_remaining(remaining: tuple[Remainder, ...], most: int = 3) -> str:

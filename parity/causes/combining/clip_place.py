@@ -13,7 +13,7 @@ from parity.causes.combining.form_difference import (
     change_clip,
     clip_of,
     form_difference,
-    plant_form,
+    inject_form,
 )
 from parity.comparison import stages
 from parity.comparison.fits import near
@@ -111,7 +111,7 @@ CAUSES = (
         fix="Reduce first (replica_context.all_reduce), clip the reduced gradient, and apply it without another "
         "reduction.",
         criterion=clip_before_reduce,
-        plant=plant_form,
+        change=inject_form,
         faults=(
             Fault(
                 "shares_clipped_then_summed",
@@ -134,7 +134,7 @@ CAUSES = (
         why="Tower code often clipped inside the loop over GPUs; the port clips once, where the framework does it.",
         fix="Clip each replica's gradient of its mean loss (N times its share) at the limit, then reduce with MEAN.",
         criterion=tower_clip,
-        plant=plant_form,
+        change=inject_form,
         faults=(
             Fault(
                 "clipped_after_and_not_in_towers",

@@ -13,7 +13,7 @@ from parity.causes.combining.form_difference import (
     clip_of,
     clip_with_epsilon,
     form_difference,
-    plant_form,
+    inject_form,
 )
 from parity.causes.combining.group_clip import group_clip
 from parity.comparison import stages
@@ -39,8 +39,8 @@ def clip_kind(evidence: Evidence) -> Finding | None:
     return Finding(sentence, found.confidence, found.because, found.constants)
 
 
-def _plant_kind(finding: Finding, setup: Setup) -> injection.Change | None:
-    return None if "groups" in finding.constants else plant_form(finding, setup)
+def _inject_kind(finding: Finding, setup: Setup) -> injection.Change | None:
+    return None if "groups" in finding.constants else inject_form(finding, setup)
 
 
 def clip_limit(evidence: Evidence) -> Finding | None:
@@ -118,7 +118,7 @@ CAUSES = (
         "clips each by its own norm.",
         fix="global_clipnorm for tf.clip_by_global_norm, clipnorm for tf.clip_by_norm, clipvalue for tf.clip_by_value.",
         criterion=clip_kind,
-        plant=_plant_kind,
+        change=_inject_kind,
         faults=(
             Fault("clipnorm_for_global_clipnorm", change_clip(how="norm"), _clip_combined),
             Fault(
@@ -135,7 +135,7 @@ CAUSES = (
         "carried over.",
         fix="Give the port legacy's limit.",
         criterion=clip_limit,
-        plant=plant_form,
+        change=inject_form,
         faults=(
             Fault(
                 "clip_limit_over_replicas",
@@ -155,7 +155,7 @@ CAUSES = (
         why="PyTorch's clip_grad_norm_ multiplies with limit / (norm + 1e-6); TensorFlow adds nothing.",
         fix="Multiply with min(1, limit / norm).",
         criterion=clip_epsilon,
-        plant=plant_form,
+        change=inject_form,
         faults=(Fault("clipped_as_by_pytorch", clip_with_epsilon(EPSILON), _clip_small_gradients),),
     ),
     Cause(
@@ -166,7 +166,7 @@ CAUSES = (
         why="The clipping call was lost, or an optimizer's clipping argument was added.",
         fix="Clip as legacy does.",
         criterion=clip_missing,
-        plant=plant_form,
+        change=inject_form,
         faults=(
             Fault("not_clipped", injection.in_workload(lambda job: {"clip": None}), _clip_combined),
             Fault(

@@ -9,7 +9,7 @@ import numpy as np
 from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.planted_gradients import scaled_combined
+from parity.causes.basics.gradient_changes import scaled_combined
 from parity.causes.basics.wording import format_factor, shortest_decimal
 from parity.comparison import stages
 from parity.comparison.fits import FactorFit, fit_factor, near, spread
@@ -90,7 +90,7 @@ def replica_scaled(evidence: Evidence) -> Finding | None:
     )
 
 
-def _plant_combined(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_combined(finding: Finding, setup: Setup) -> injection.Change:
     return scaled_combined(dict(finding.constants["factors"]))
 
 
@@ -125,7 +125,7 @@ CAUSES = (
         "layers, a sum for some variables and a mean for others.",
         fix="Combine all gradients alike.",
         criterion=combined_partly_scaled,
-        plant=_plant_combined,
+        change=_inject_combined,
         faults=(
             Fault("one_gradient_negated", injection.in_replica_step(_FirstCombinedNegated), injection.without_clip),
         ),

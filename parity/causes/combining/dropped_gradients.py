@@ -10,7 +10,7 @@ import numpy as np
 from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
-from parity.causes.basics.planted_gradients import scaled_combined
+from parity.causes.basics.gradient_changes import scaled_combined
 from parity.comparison import stages
 from parity.comparison.fits import flatten_arrays, relative_norm
 from parity.diagnosis.candidates.combined_forms import combine_gradients
@@ -59,7 +59,7 @@ def _length_of(replicas: list[dict[str, np.ndarray]]) -> float:
     return float(np.sqrt(sum(np.sum(np.square(value, dtype=np.float64)) for g in replicas for value in g.values())))
 
 
-def _plant_dropped(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_dropped(finding: Finding, setup: Setup) -> injection.Change:
     return scaled_combined(dict.fromkeys(finding.constants["names"], 0.0))
 
 
@@ -171,7 +171,7 @@ CAUSES = (
         "or gradients are accumulated over several steps.",
         fix="Apply every step's gradients, or give legacy the same condition.",
         criterion=gradient_dropped,
-        plant=_plant_dropped,
+        change=_inject_dropped,
         by_step=False,
         faults=(
             Fault("every_second_gradient_dropped", injection.in_replica_step(_LargeDropped), injection.without_clip),

@@ -48,7 +48,7 @@ class FormDifference(NamedTuple):
 
     @property
     def constants(self) -> dict[str, Any]:
-        """The port's form, for `plant_form`."""
+        """The port's form, for `inject_form`."""
         return _form_constants(self.port)
 
     @property
@@ -74,7 +74,7 @@ def _form_constants(form: CombinedForm) -> dict[str, Any]:
     return {"reduce": form.reduce, "where": form.where or "", "how": form.how, "limit": limit, "epsilon": form.epsilon}
 
 
-def plant_form(finding: Finding, setup: Setup) -> injection.Change:
+def inject_form(finding: Finding, setup: Setup) -> injection.Change:
     """Injects the port's way of combining and clipping."""
     fitted = finding.constants
     clip = Clip(fitted["limit"], fitted["where"], fitted["how"]) if fitted["where"] else None

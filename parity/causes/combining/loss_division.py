@@ -11,9 +11,9 @@ from parity.causes.combining.shares import averages_become_sums, share_of_replic
 from parity.causes.combining.total_factor import (
     averaged_for_sum,
     factor_constants,
+    inject_factors,
     is_per_replica_batch,
     names_of_factor,
-    plant_factors,
     scaled_totals,
 )
 from parity.comparison import stages
@@ -161,7 +161,7 @@ CAUSES = (
         fix="Divide the loss by the global batch (tf.nn.compute_average_loss(per_example, global_batch_size=B)), "
         "divide the per-replica mean by the number of replicas, or reduce with MEAN.",
         criterion=loss_not_divided,
-        plant=plant_factors,
+        change=inject_factors,
         faults=(
             Fault("sum_for_mean", injection.in_workload(lambda job: {"combine": "sum"}), injection.without_clip),
             Fault("reduced_twice", injection.in_replica_step(_SummedTwice), injection.without_clip),
@@ -178,7 +178,7 @@ CAUSES = (
         fix="Drop the division in the program, or use tf.nn functions and compute_average_loss instead of a "
         "keras.losses object.",
         criterion=loss_divided_twice,
-        plant=plant_factors,
+        change=inject_factors,
         faults=(
             Fault("divided_and_averaged", injection.in_replica_step(DividedByReplicas), injection.without_clip),
             Fault(
@@ -195,7 +195,7 @@ CAUSES = (
         why='A loss with reduction="sum" is not divided by the number of examples.',
         fix="Divide the sum by the global batch.",
         criterion=sum_reduction,
-        plant=plant_factors,
+        change=inject_factors,
         faults=(
             Fault(
                 "sum_over_examples_and_replicas", injection.in_replica_step(_SumOverAllExamples), injection.without_clip

@@ -10,8 +10,8 @@ from parity.causes.basics.wording import describe_fit, format_factor
 from parity.causes.combining.total_factor import (
     averaged_for_sum,
     factor_constants,
+    inject_factors,
     names_of_factor,
-    plant_factors,
     scaled_totals,
 )
 from parity.comparison import stages
@@ -101,7 +101,7 @@ CAUSES = (
         fix="Reduce with SUM and do not divide the loss; or keep MEAN and multiply the learning rate by N, knowing "
         "that the gradients differ.",
         criterion=towers_summed,
-        plant=plant_factors,
+        change=inject_factors,
         faults=(Fault("mean_for_sum", injection.in_workload(lambda job: {"combine": "mean"}), _summing),),
     ),
     Cause(
@@ -112,7 +112,7 @@ CAUSES = (
         why="A factor in the loss (one half in a squared error, a loss weight), or in the reduction.",
         fix="Look for that number in the loss and in what multiplies it.",
         criterion=gradient_scale,
-        plant=plant_factors,
+        change=inject_factors,
         faults=(
             Fault("gradients_a_little_larger", injection.in_replica_step(_SlightlyLarger), injection.without_clip),
             Fault(

@@ -8,8 +8,8 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import Finding
+from parity.causes.basics.gradient_changes import scaled_gradients
 from parity.causes.basics.loss_fit import fit_loss
-from parity.causes.basics.planted_gradients import scaled_gradients
 from parity.comparison.fits import near
 from parity.diagnosis.gradient_factors import factor_names
 
@@ -45,14 +45,14 @@ def averaged_for_sum(totals: GradientFactors, evidence: Evidence) -> bool:
 
 
 def factor_constants(totals: GradientFactors, evidence: Evidence) -> dict[str, float]:
-    """Returns the factors within a replica, in the reduction and of the loss, for `plant_factors`."""
+    """Returns the factors within a replica, in the reduction and of the loss, for `inject_factors`."""
     known = totals.replicas_shown
     replica, reduction = (totals.replica, totals.reduction) if known else (1.0, totals.total)
     loss = fit_loss(evidence, [replica, totals.total], totals.decay).factor
     return {"replica": replica, "reduction": reduction, "loss": loss}
 
 
-def plant_factors(finding: Finding, setup: Setup) -> injection.Change:
+def inject_factors(finding: Finding, setup: Setup) -> injection.Change:
     """Injects the finding's factors: a sum for a mean, or a mean for a sum, as itself, and other factors as numbers."""
     constants, replicas, combine = finding.constants, setup.job.replicas, setup.job.workload.combine
     reduction, changed = constants["reduction"], injection.Change()

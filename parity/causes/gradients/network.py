@@ -52,7 +52,7 @@ def label_smoothing(evidence: Evidence) -> Finding | None:
     )
 
 
-def _plant_smoothing(finding: Finding, setup: Setup) -> injection.Change | None:
+def _inject_smoothing(finding: Finding, setup: Setup) -> injection.Change | None:
     if finding.constants["smoothing"] <= 0:  # legacy's labels may be smoothed, and the clean port's are not
         return None
     return faulty_layers.smoothed_labels(shortest_decimal(finding.constants["smoothing"], 1e-3))
@@ -205,7 +205,7 @@ CAUSES = (
         why="The argument label_smoothing of tf.losses and of Keras's and PyTorch's cross-entropies.",
         fix="Give the port legacy's label_smoothing, 0 where it has none.",
         criterion=label_smoothing,
-        plant=_plant_smoothing,
+        change=_inject_smoothing,
         faults=(Fault("labels_smoothed", faulty_layers.SMOOTHED_LABELS, faulty_layers.classifying),),
     ),
     Cause(

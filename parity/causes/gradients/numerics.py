@@ -129,7 +129,7 @@ def float_order(evidence: Evidence) -> Finding | None:
     )
 
 
-def plant_nothing(finding: Finding, setup: Setup) -> injection.Change:
+def inject_nothing(finding: Finding, setup: Setup) -> injection.Change:
     """Returns no change: the clean port itself agrees with a run that differs by rounding alone."""
     return injection.Change()
 
@@ -239,7 +239,7 @@ CAUSES = (
         why="Floating-point addition is not associative; reductions and kernels add in different orders.",
         fix="Accept it (--tolerance=auto), or use --all_reduce=tower_order for identical bits.",
         criterion=float_order,
-        plant=plant_nothing,
+        change=inject_nothing,
         faults=(Fault("examples_in_reverse", injection.in_replica_step(_ReversedExamples), _without_dropout),),
         pitfall="R28",
         bug=False,

@@ -8,7 +8,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.planted_gradients import partly_scaled_gradients, weighted_reduction
+from parity.causes.basics.gradient_changes import partly_scaled_gradients, weighted_reduction
 from parity.causes.basics.wording import format_factor
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
@@ -104,11 +104,11 @@ def _left_out(side: CombinedFit | None, who: str) -> Finding | None:
     )
 
 
-def _plant_factor(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_factor(finding: Finding, setup: Setup) -> injection.Change:
     return partly_scaled_gradients({name: finding.constants["factor"] for name in finding.variables})
 
 
-def _plant_shares(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_shares(finding: Finding, setup: Setup) -> injection.Change:
     return weighted_reduction(finding.constants["shares"])
 
 
@@ -150,7 +150,7 @@ CAUSES = (
         why="A stop_gradient, a variable that is read outside the tape, or a layer that is not trainable.",
         fix="Compute the loss from the variables themselves, inside the tape.",
         criterion=gradient_missing,
-        plant=_plant_factor,
+        change=_inject_factor,
         faults=(Fault("first_weights_gradient_stopped", injection.in_replica_step(_FirstWeightStopped)),),
     ),
     Cause(
@@ -161,7 +161,7 @@ CAUSES = (
         why="A gradient multiplier for some layers (slim's, or a custom gradient), or a weight that is used twice.",
         fix="Give the port legacy's gradient multipliers.",
         criterion=gradient_partly_scaled,
-        plant=_plant_factor,
+        change=_inject_factor,
         faults=(Fault("first_weights_gradient_doubled", injection.in_replica_step(_FirstWeightDoubled)),),
     ),
     Cause(
@@ -172,7 +172,7 @@ CAUSES = (
         why="A combining step that overwrites instead of adding, or an update that reads one replica's gradient.",
         fix="Reduce over all replicas: replica_context.all_reduce, or merge_call with extended.reduce_to.",
         criterion=replica_left_out,
-        plant=_plant_shares,
+        change=_inject_shares,
         faults=(
             Fault(
                 "only_the_first_replicas_gradients",

@@ -11,7 +11,7 @@ from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.wording import describe_fit, format_factor
 from parity.causes.combining.loss_division import DividedByReplicas
 from parity.causes.combining.scale import TimesThree
-from parity.causes.combining.total_factor import factor_constants, plant_factors, scaled_totals
+from parity.causes.combining.total_factor import factor_constants, inject_factors, scaled_totals
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from parity.diagnosis.gradient_factors import factor_names, reduction_weights
@@ -118,7 +118,7 @@ def _may_reduce_otherwise(evidence: Evidence) -> bool:
     return any(len(reduction_weights(side, evidence.replicas)) > 1 for side in evidence.combined_fits)
 
 
-def _plant_reported(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_reported(finding: Finding, setup: Setup) -> injection.Change:
     """Injects the losses that are reported; nothing else changes."""
     kind, factor = finding.constants["reported"], finding.constants["factor"]
 
@@ -170,7 +170,7 @@ CAUSES = (
         fix="Find the cause of the factor itself (see LOSS_NOT_DIVIDED, LOSS_DIVIDED_TWICE, SUM_REDUCTION); compare "
         "gradients or slots, never weights alone.",
         criterion=hidden_scale,
-        plant=plant_factors,
+        change=inject_factors,
         faults=(
             Fault(
                 "slots_show_a_sum",
@@ -197,7 +197,7 @@ CAUSES = (
         fix="Report strategy.reduce of the per-replica losses: with SUM if each is divided by the global batch, else "
         "with MEAN.",
         criterion=reported_loss,
-        plant=_plant_reported,
+        change=_inject_reported,
         faults=(
             Fault("first_replicas_loss_reported", injection.in_records(_report_first_loss)),
             Fault("shares_of_the_loss_reported", injection.in_records(_report_loss_shares)),
@@ -214,7 +214,7 @@ CAUSES = (
         "are summed.",
         fix="Nothing to fix: multiply the replicas' losses and gradients by N before comparing them.",
         criterion=loss_share,
-        plant=plant_factors,
+        change=inject_factors,
         faults=(Fault("shares_summed", injection.in_replica_step(_SummedShare), injection.without_clip),),
         bug=False,
     ),

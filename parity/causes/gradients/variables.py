@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.planted_gradients import swapped_gradients
+from parity.causes.basics.gradient_changes import swapped_gradients
 from parity.causes.basics.wording import MOST_NAMED
 from parity.causes.gradients import faulty_layers
 from parity.comparison import stages
@@ -73,7 +73,7 @@ def half_precision(evidence: Evidence) -> Finding | None:
     )
 
 
-def _plant_swap(finding: Finding, setup: Setup) -> injection.Change | None:
+def _inject_swap(finding: Finding, setup: Setup) -> injection.Change | None:
     """Injects the swap of gradients, statistics or averages; of other stages None."""
     stage, sources = finding.constants["stage"], dict(finding.constants["sources"])
     if stage in (stages.GRADIENTS, stages.COMBINED):
@@ -209,7 +209,7 @@ CAUSES = (
         "another order on the two sides.",
         fix="Match variables by name.",
         criterion=swapped_variables,
-        plant=_plant_swap,
+        change=_inject_swap,
         faults=(
             Fault("swapped_gradients", injection.in_replica_step(_SwappedGradients), _with_two_alike),
             Fault("swapped_statistics", injection.in_replica_step(_SwappedStatistics), _with_two_statistics),

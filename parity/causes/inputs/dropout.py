@@ -107,11 +107,11 @@ class _RateFromKeepProb(ReplicaStep):
             layers.dropout = dropout
 
 
-def _plant_first_replicas_noise(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_first_replicas_noise(finding: Finding, setup: Setup) -> injection.Change:
     return injection.in_replica_step(_FirstReplicasNoise)
 
 
-def _plant_swapped_rate(finding: Finding, setup: Setup) -> injection.Change | None:
+def _inject_swapped_rate(finding: Finding, setup: Setup) -> injection.Change | None:
     """Injects a keep_prob that is read as a rate; another rate is not known precisely from the elements it keeps."""
     return injection.in_replica_step(_RateFromKeepProb) if finding.constants["swapped"] else None
 
@@ -130,7 +130,7 @@ CAUSES = (
         why="Keras 3's Dropout, and any op with a fixed seed, draws the same numbers on every replica.",
         fix="Make the replica's number a part of a stateless seed.",
         criterion=same_dropout_mask,
-        plant=_plant_first_replicas_noise,
+        change=_inject_first_replicas_noise,
         faults=(Fault("same_noise_on_every_replica", injection.in_replica_step(_FirstReplicasNoise), dropping),),
         pitfall="R25",
     ),
@@ -142,7 +142,7 @@ CAUSES = (
         why="tf.nn.dropout's second argument is keep_prob in 1.x and the rate in 2.x.",
         fix="Use rate = 1 - keep_prob.",
         criterion=keep_prob_rate,
-        plant=_plant_swapped_rate,
+        change=_inject_swapped_rate,
         faults=(Fault("keep_prob_as_rate", injection.in_replica_step(_RateFromKeepProb), dropping),),
         pitfall="R26",
     ),

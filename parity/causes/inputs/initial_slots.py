@@ -64,7 +64,7 @@ def ckpt_slots_lost(evidence: Evidence) -> Finding | None:
     )
 
 
-def _plant_slots(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_slots(finding: Finding, setup: Setup) -> injection.Change:
     """Starts the slots at the finding's constants: the named ones, or all of these kinds."""
     values = dict(finding.constants["slots"])
 
@@ -112,7 +112,7 @@ CAUSES = (
         "instead of 1e-10.",
         fix="Keep the 1.x kernel, or set Keras's velocities to ones and its epsilon to 1e-10 before the first step.",
         criterion=rmsprop_init_ones,
-        plant=_plant_slots,
+        change=_inject_slots,
         faults=(Fault("rmsprop_from_zeros", _fill_slots("rms"), _with_rmsprop),),
         pitfall="R11",
     ),
@@ -124,7 +124,7 @@ CAUSES = (
         why="Libraries have different defaults (Adagrad's initial accumulator, PyTorch's zeros).",
         fix="Give the port legacy's initial value.",
         criterion=slot_start,
-        plant=_plant_slots,
+        change=_inject_slots,
         faults=(Fault("adagrad_from_zeros", _fill_slots("accumulator", 1e-3), _with_adagrad),),
     ),
     Cause(
@@ -137,7 +137,7 @@ CAUSES = (
         "are silently left out. A step count of zero also repeats Adam's bias correction.",
         fix="Convert the slots and the step too (python -m legacy.convert); call assert_consumed() on restore.",
         criterion=ckpt_slots_lost,
-        plant=_plant_slots,
+        change=_inject_slots,
         faults=(
             Fault("slots_not_restored", injection.in_first_state(_reset_slots), _with_momentum, start=3),
             Fault("adam_slots_not_restored", injection.in_first_state(_reset_slots), _with_adam, start=3),

@@ -101,11 +101,11 @@ def _scaled_constants(scaled: Sequence[_ScaledWeight]) -> dict[str, Any]:
     return {"factors": tuple((entry.weight.name, shortest_decimal(entry.ratio, 1e-6)) for entry in scaled)}
 
 
-def _plant_scaled(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_scaled(finding: Finding, setup: Setup) -> injection.Change:
     return _multiply_weights(dict(finding.constants.get("factors", ())))
 
 
-def _plant_given(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_given(finding: Finding, setup: Setup) -> injection.Change:
     """Returns no change: the port takes over the user's first values, for random numbers cannot be fitted."""
     return injection.Change()
 
@@ -191,7 +191,7 @@ CAUSES = (
         "and +-0.05, and truncated normals come with and without the correction for the part that is cut off.",
         fix="Give the argument explicitly (stddev, minval, maxval); load legacy's initial values for parity.",
         criterion=init_default,
-        plant=_plant_scaled,
+        change=_inject_scaled,
         faults=(
             Fault("normal_of_another_default", _scale_weights(1 / 20.0)),
             Fault("uniform_of_another_default", _scale_weights(0.1)),
@@ -207,7 +207,7 @@ CAUSES = (
         why="The same seed gives other numbers in another API.",
         fix="Load legacy's initial values (from a checkpoint, or from the recording).",
         criterion=init_seed,
-        plant=_plant_given,
+        change=_inject_given,
         faults=(Fault("other_first_values", injection.in_first_state(_shuffle_weights)),),
     ),
 )

@@ -123,21 +123,21 @@ def _each(sizes: Sequence[int]) -> str:
     return str(sizes[0]) if len(set(sizes)) == 1 else ", ".join(map(str, sizes))
 
 
-def _plant_batch_size(finding: Finding, setup: Setup) -> injection.Change | None:
+def _inject_batch_size(finding: Finding, setup: Setup) -> injection.Change | None:
     sizes = finding.constants["sizes"]
     return injection.in_job(lambda job: {"global_batch": sum(sizes)}) if len(set(sizes)) == 1 else None
 
 
-def _plant_one_batch(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_one_batch(finding: Finding, setup: Setup) -> injection.Change:
     replica = finding.constants["replica"]
     return change_shards("Same", lambda shards, job, step: [shards(step)[replica]] * job.replicas)
 
 
-def _plant_shift(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_shift(finding: Finding, setup: Setup) -> injection.Change:
     return change_shards("Shifted", lambda shards, job, step: shards(max(step + finding.constants["shift"], 0)))
 
 
-def _plant_places(finding: Finding, setup: Setup) -> injection.Change | None:
+def _inject_places(finding: Finding, setup: Setup) -> injection.Change | None:
     """Injects the order in which the port deals the examples of each step; None where none is known."""
     places = dict(finding.constants["places"])
     if not places:
@@ -162,7 +162,7 @@ CAUSES = (
         "ones. The last batch of an epoch is split unevenly, and may leave a replica without examples.",
         fix="Batch by the per-replica or the global size, as the call expects; use drop_remainder=True.",
         criterion=data_batch_size,
-        plant=_plant_batch_size,
+        change=_inject_batch_size,
         faults=(
             Fault(
                 "replicas_batched_by_the_global_batch",
@@ -179,7 +179,7 @@ CAUSES = (
         why="Every replica (or worker, with auto-sharding off) reads the whole dataset from its start.",
         fix="Shard by InputContext.input_pipeline_id, or let the strategy distribute one global dataset.",
         criterion=data_shard,
-        plant=_plant_one_batch,
+        change=_inject_one_batch,
         faults=(
             Fault(
                 "every_replica_the_same_batch",
@@ -196,7 +196,7 @@ CAUSES = (
         why="A strategy gives replica r the r-th slice of the global batch; towers took examples from a queue.",
         fix="Record which tower had which examples, or compare sums over replicas only; fix the seed of the shuffle.",
         criterion=data_order,
-        plant=_plant_places,
+        change=_inject_places,
         faults=(
             Fault("shards_in_reverse", change_shards("Reversed", lambda shards, job, step: shards(step)[::-1])),
             Fault("examples_interleaved", change_shards("Interleaved", interleaved)),
@@ -211,7 +211,7 @@ CAUSES = (
         why="A batch was taken to build the model or to look at it, or a step was restored without its input.",
         fix="Start the input at the step where training starts.",
         criterion=data_offset,
-        plant=_plant_shift,
+        change=_inject_shift,
         faults=(Fault("one_batch_ahead", change_shards("Ahead", lambda shards, job, step: shards(step + 1))),),
     ),
     Cause(

@@ -8,8 +8,8 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import Finding
+from parity.causes.basics.gradient_changes import gradients_scaled_by_step
 from parity.causes.basics.loss_fit import ShownLosses, shown_losses
-from parity.causes.basics.planted_gradients import gradients_scaled_by_step
 
 if TYPE_CHECKING:
     from parity.comparison.setup import Setup
@@ -89,7 +89,7 @@ def _loss_factor(entry: ReplicaGradient, losses: ShownLosses | None) -> float:
     return factor if np.isfinite(factor) else 1.0
 
 
-def plant_table(finding: Finding, setup: Setup) -> injection.Change:
+def inject_table(finding: Finding, setup: Setup) -> injection.Change:
     """Injects the factors that `factor_table` collected."""
     fitted = finding.constants
     decays = {number: dict(row) for number, row in fitted["decays"]}

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parity.causes.basics.gradient_changes import decayed_gradients, scaled_gradients
 from parity.causes.basics.loss_fit import fit_loss
-from parity.causes.basics.planted_gradients import decayed_gradients, scaled_gradients
 from parity.causes.basics.wording import format_factor
 from parity.comparison.fits import near, spread
 from parity.diagnosis.gradient_factors import decay_noise
@@ -167,7 +167,7 @@ def describe_decay_fit(factors: GradientFactors) -> str:
 
 
 def decay_constants(factors: GradientFactors, evidence: Evidence) -> dict[str, Any]:
-    """Returns the extra multiples of the weights, and what the losses show of them, for `plant_decay`."""
+    """Returns the extra multiples of the weights, and what the losses show of them, for `inject_decay`."""
     reduction = factors.reduction if factors.replicas_shown else 1.0
     multiples = {name: tuple(value / reduction for value in values) for name, values in factors.decay.items()}
     fit = fit_loss(evidence, [factors.replica], multiples)
@@ -177,7 +177,7 @@ def decay_constants(factors: GradientFactors, evidence: Evidence) -> dict[str, A
     return constants
 
 
-def plant_decay(finding: Finding, setup: Setup) -> Change:
+def inject_decay(finding: Finding, setup: Setup) -> Change:
     """Injects the finding's multiples of the weights; the same one on every replica where replicas are not shown.
 
     Where each replica's gradients are shares of legacy's, and their sum makes up for it, the shares are injected too.
@@ -186,7 +186,7 @@ def plant_decay(finding: Finding, setup: Setup) -> Change:
     multiples = {
         name: values if len(values) == replicas else (values[0],) * replicas for name, values in constants["multiples"]
     }
-    planted = decayed_gradients(multiples, constants["in_loss"])
+    injected = decayed_gradients(multiples, constants["in_loss"])
     if "replica" not in constants:
-        return planted
-    return planted + scaled_gradients(constants["replica"], constants["reduction"], constants["loss"])
+        return injected
+    return injected + scaled_gradients(constants["replica"], constants["reduction"], constants["loss"])

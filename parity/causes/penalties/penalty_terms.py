@@ -9,10 +9,10 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
+from parity.causes.basics.gradient_changes import penalized_gradients
 from parity.causes.basics.loss_fit import fit_loss
-from parity.causes.basics.planted_gradients import penalized_gradients
 from parity.causes.basics.wording import format_factor, shortest_decimal
-from parity.causes.penalties.decay_ratios import newly_decayed_weights, plant_decay
+from parity.causes.penalties.decay_ratios import inject_decay, newly_decayed_weights
 from parity.causes.penalties.weight_decay import decayed_weights
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
@@ -81,13 +81,13 @@ def weight_decay_of_some(evidence: Evidence) -> Finding | None:
 
 
 def _decay_constants(evidence: Evidence, ratios: Mapping[str, float], rate: float) -> dict[str, Any]:
-    """Returns the ratios, and the multiples of the weights that they add on every replica, for `plant_decay`."""
+    """Returns the ratios, and the multiples of the weights that they add on every replica, for `inject_decay`."""
     extra = {name: (shortest_decimal((ratio - 1) * rate, 1e-4),) for name, ratio in ratios.items()}
     in_loss = fit_loss(evidence, (), extra).in_loss
     return {"ratios": tuple(ratios.items()), "multiples": tuple(extra.items()), "in_loss": in_loss}
 
 
-def _plant_signs(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_signs(finding: Finding, setup: Setup) -> injection.Change:
     fitted = finding.constants
     l1, l2 = (shortest_decimal(fitted[name], 1e-3) if fitted[name] else 0.0 for name in ("l1", "l2"))
     return penalized_gradients(finding.variables, l1, l2)
@@ -158,7 +158,7 @@ CAUSES = (
         why="Another regularizer of the same name or argument (l1 for l2, or l1_l2).",
         fix="Use legacy's L2 penalty.",
         criterion=l1_for_l2,
-        plant=_plant_signs,
+        change=_inject_signs,
         faults=(Fault("l1_for_l2", injection.in_replica_step(_L1ForL2), _decaying_any),),
     ),
     Cause(
@@ -169,7 +169,7 @@ CAUSES = (
         why="A layer was built without its regularizer, or each layer has a rate of its own.",
         fix="Give every weight legacy's decay.",
         criterion=weight_decay_of_some,
-        plant=plant_decay,
+        change=inject_decay,
         faults=(Fault("decay_of_one_weight_lost", injection.in_replica_step(_FirstDecayLost), _decaying_several),),
     ),
 )

@@ -16,9 +16,9 @@ from parity.causes.penalties.decay_ratios import (
     decay_constants,
     describe_decay_fit,
     fit_decay_ratios,
+    inject_decay,
     multiples_of_all_but_first,
     of_weights,
-    plant_decay,
 )
 from parity.causes.penalties.weight_decay import decayed_weights, decaying, scale_decay
 from parity.comparison import stages
@@ -124,7 +124,7 @@ def _collected_in_first(scaled: list[float], decay: DecayRatios, evidence: Evide
         return _counted_once(
             f"Legacy adds the weight decay in its first tower only: there it counts 1/{replicas}.",
             decay,
-            _planted_into_legacy(constants),
+            _injected_into_legacy(constants),
         )
     return None
 
@@ -146,7 +146,7 @@ def _unknown_in_first(evidence: Evidence) -> Finding | None:
     return Finding(sentence, MEDIUM, because, constants, variables=tuple(multiples), ambiguous=True)
 
 
-def _planted_into_legacy(constants: dict[str, Any]) -> dict[str, Any]:
+def _injected_into_legacy(constants: dict[str, Any]) -> dict[str, Any]:
     """Returns the constants of the reverse difference: what legacy lacks beside the port."""
     negated = tuple((name, tuple(-value for value in values)) for name, values in constants["multiples"])
     return {**constants, "multiples": negated, "side": "legacy"}
@@ -216,7 +216,7 @@ CAUSES = (
         "not.",
         fix="Use tf.nn.scale_regularization_loss, or divide the penalty by the number of replicas.",
         criterion=reg_not_scaled,
-        plant=plant_decay,
+        change=inject_decay,
         faults=(
             Fault("penalty_not_divided", injection.in_replica_step(_LossDividedDecayNot), decaying),
             Fault("decay_times_replicas", scale_decay(lambda job: job.replicas), decaying, occurs_at=lambda n: n > 2),
@@ -232,7 +232,7 @@ CAUSES = (
         "whole squared norm times the rate.",
         fix="Write L2(rate / 2) for tf.nn.l2_loss times rate.",
         criterion=l2_half_factor,
-        plant=plant_decay,
+        change=inject_decay,
         faults=(
             Fault("l2_without_the_half", scale_decay(lambda job: 2), decaying),
             Fault("l2_halved_twice", scale_decay(lambda job: 0.5), decaying),
@@ -249,7 +249,7 @@ CAUSES = (
         fix="Decide which was meant: give every replica's loss l/N for a decay that was collected once, or document "
         "that the port corrects it.",
         criterion=reg_collected_once,
-        plant=plant_decay,
+        change=inject_decay,
         faults=(
             Fault("penalty_in_the_first_replica_only", injection.in_replica_step(_DecayInFirstReplica), decaying),
             Fault(

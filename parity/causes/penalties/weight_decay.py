@@ -16,11 +16,11 @@ from parity.causes.penalties.decay_ratios import (
     decay_constants,
     describe_decay_fit,
     fit_decay_ratios,
+    inject_decay,
     multiples_of_all_but_first,
     multiples_of_unknown_rate,
     newly_decayed_weights,
     of_weights,
-    plant_decay,
 )
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
@@ -157,7 +157,7 @@ CAUSES = (
         why="A regularizer, or an optimizer's weight decay, that takes all variables.",
         fix="Decay the weights that legacy decays.",
         criterion=weight_decay_elsewhere,
-        plant=plant_decay,
+        change=inject_decay,
         faults=(Fault("every_weight_decayed", injection.in_replica_step(_AllWeightsDecayed), injection.without_clip),),
     ),
     Cause(
@@ -168,7 +168,7 @@ CAUSES = (
         why="A constant that was not carried over.",
         fix="Give the port legacy's rate.",
         criterion=weight_decay_rate,
-        plant=plant_decay,
+        change=inject_decay,
         faults=(Fault("another_decay_rate", scale_decay(lambda job: 1.25), decaying),),
     ),
 )

@@ -186,19 +186,19 @@ def _warms_up(shares: dict[int, float]) -> bool:
     return _may_warm_up(shares) and spread(shares.values()) > CONSTANT
 
 
-def _plant_skipped(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_skipped(finding: Finding, setup: Setup) -> injection.Change:
     return skipped_averages(finding.steps)
 
 
-def _plant_copied(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_copied(finding: Finding, setup: Setup) -> injection.Change:
     return copied_averages(finding.steps)
 
 
-def _plant_stale(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_stale(finding: Finding, setup: Setup) -> injection.Change:
     return injection.in_replica_step(AveragesBeforeUpdate)
 
 
-def _plant_decay(finding: Finding, setup: Setup) -> injection.Change | None:
+def _inject_decay(finding: Finding, setup: Setup) -> injection.Change | None:
     """Injects the decay; whether it warms up is the workload's own choice unless the finding says it."""
     average = setup.job.workload.moving_average
     if average is None:
@@ -223,7 +223,7 @@ CAUSES = (
         why="The moving average is run together with the optimizer's update instead of after it.",
         fix="Update the averages after the optimizer's update (by a control dependency, or the order of statements).",
         criterion=ema_stale,
-        plant=_plant_stale,
+        change=_inject_stale,
         by_variable=True,
         faults=(Fault("averages_before_the_update", injection.in_replica_step(AveragesBeforeUpdate), _with_warm_up),),
     ),
@@ -235,7 +235,7 @@ CAUSES = (
         why="The averages are updated under a condition, or every few steps only.",
         fix="Update the averages in every step.",
         criterion=ema_skipped,
-        plant=_plant_skipped,
+        change=_inject_skipped,
         by_variable=True,
         faults=(Fault("averages_every_other_step", injection.in_replica_step(AveragesInEvenSteps), _with_warm_up),),
     ),
@@ -248,7 +248,7 @@ CAUSES = (
         "`AveragedModel` does; 1.x begins with the initial weights. Or an epoch's end copies the weights over them.",
         fix="Begin with the initial weights, and update the averages in the first step too.",
         criterion=ema_copied,
-        plant=_plant_copied,
+        change=_inject_copied,
         by_variable=True,
         by_step=False,
         faults=(Fault("averages_begin_with_the_first_update", copied_averages((0,)), _without_warm_up),),
@@ -261,7 +261,7 @@ CAUSES = (
         why="ExponentialMovingAverage(num_updates=step) warms up its decay; Keras's use_ema does not.",
         fix="Compute the decay as min(decay, (1 + n) / (10 + n)).",
         criterion=ema_warm_up,
-        plant=_plant_decay,
+        change=_inject_decay,
         by_variable=True,
         by_step=False,
         faults=(Fault("averages_without_warm_up", _change_average(MovingAverage(0.99, warm_up=False)), _with_warm_up),),
@@ -274,7 +274,7 @@ CAUSES = (
         why="The decay was not carried over.",
         fix="Give the port legacy's decay.",
         criterion=ema_decay,
-        plant=_plant_decay,
+        change=_inject_decay,
         by_variable=True,
         faults=(
             Fault(

@@ -94,7 +94,7 @@ def _all_shrink_or_grow(facts: MovingStatistics, names: Sequence[str]) -> bool:
     return max(smaller, 1 - smaller) >= ONE_DIRECTION and max(facts.gaps[name] for name in names) <= MOST_SHIFT
 
 
-def _plant_global_moments(finding: Finding, setup: Setup) -> Change:
+def _inject_global_moments(finding: Finding, setup: Setup) -> Change:
     return in_batch_norm(make_batch_norm(faulty_batch_norm.unbiased, faulty_batch_norm.normalize_globally))
 
 
@@ -125,7 +125,7 @@ CAUSES = (
         why="synchronized=True (or SyncBatchNormalization) computes moments over all replicas; towers never did.",
         fix="Use synchronized=False for parity.",
         criterion=sync_bn_on,
-        plant=_plant_global_moments,
+        change=_inject_global_moments,
         faults=(
             Fault(
                 "synchronized_moments",

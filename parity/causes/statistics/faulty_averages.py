@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from modern.mirrored.step.replica_step import ReplicaStep
 from parity.causes.basics import injection
-from parity.causes.basics.planted_gradients import step_value
+from parity.causes.basics.gradient_changes import step_value
 
 if TYPE_CHECKING:
     import tensorflow as tf

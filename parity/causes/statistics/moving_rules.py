@@ -197,12 +197,12 @@ def is_variance(statistic: str) -> bool:
     return "var" in statistic.lower()
 
 
-def _plant_biased(finding: Finding, setup: Setup) -> Change | None:
+def _inject_biased(finding: Finding, setup: Setup) -> Change | None:
     """Injects a variance without Bessel's correction; the clean port's has it."""
     return in_batch_norm(make_batch_norm(faulty_batch_norm.biased)) if finding.constants["factor"] < 1 else None
 
 
-def _plant_momentum(finding: Finding, setup: Setup) -> Change | None:
+def _inject_momentum(finding: Finding, setup: Setup) -> Change | None:
     if "ratio" not in finding.constants:
         return None
     ratio = finding.constants["ratio"]
@@ -223,7 +223,7 @@ CAUSES = (
         why="The fused kernel stores the unbiased variance, Keras 3 and the unfused layer store the biased one.",
         fix="Multiply the batch variance by n / (n - 1) before it enters the moving variance.",
         criterion=bn_bessel,
-        plant=_plant_biased,
+        change=_inject_biased,
         faults=(
             Fault(
                 "biased_variance",
@@ -242,7 +242,7 @@ CAUSES = (
         why="The decay of slim and contrib is 0.999, the momentum of tf.layers and Keras is 0.99.",
         fix="Give the port legacy's momentum.",
         criterion=bn_decay_099_0999,
-        plant=_plant_momentum,
+        change=_inject_momentum,
         faults=(
             Fault(
                 "momentum_of_another_library",

@@ -139,7 +139,7 @@ class _NoStatistics(ReplicaStep):
         pass
 
 
-def _plant_owner(finding: Finding, setup: Setup) -> injection.Change | None:
+def _inject_owner(finding: Finding, setup: Setup) -> injection.Change | None:
     """Injects the replicas whose proposals the port keeps."""
     kind, fitted = OwnerKind[finding.constants["owner"]], finding.constants
     fields = {OwnerKind.FIRST: "first_tower", OwnerKind.MEAN: "mean_of_towers"}
@@ -151,11 +151,11 @@ def _plant_owner(finding: Finding, setup: Setup) -> injection.Change | None:
     return injection.in_replica_step(type("OfReplica", (_StatisticsOfReplica,), {"replica": replica}))
 
 
-def _plant_own_statistics(finding: Finding, setup: Setup) -> injection.Change | None:
+def _inject_own_statistics(finding: Finding, setup: Setup) -> injection.Change | None:
     return injection.in_replica_step(_OwnStatistics) if finding.constants["only_statistics"] else None
 
 
-def _plant_no_statistics(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_no_statistics(finding: Finding, setup: Setup) -> injection.Change:
     return injection.in_replica_step(_NoStatistics)
 
 
@@ -175,7 +175,7 @@ CAUSES = (
         fix="Statistics: use a variable with aggregation ONLY_FIRST_REPLICA (or MEAN), or synchronized=True and accept "
         "that the model differs. Weights: compare with tf.distribute.ReductionToOneDevice.",
         criterion=replica_drift,
-        plant=_plant_own_statistics,
+        change=_inject_own_statistics,
         faults=(Fault("every_replica_its_own_statistics", injection.in_replica_step(_OwnStatistics), normalizing),),
         pitfall="R22",
     ),
@@ -189,7 +189,7 @@ CAUSES = (
         "Keras 3 keeps statistics per replica.",
         fix="Choose the aggregation of the statistics' variables that matches legacy: ONLY_FIRST_REPLICA, or MEAN.",
         criterion=bn_who_updates,
-        plant=_plant_owner,
+        change=_inject_owner,
         by_variable=True,
         faults=(
             Fault("last_replicas_statistics", injection.in_replica_step(_LastStatistics), normalizing),
@@ -210,7 +210,7 @@ CAUSES = (
         why="Nothing runs the ops in UPDATE_OPS, or the layers are called with training=False.",
         fix="Run the update ops with the train step.",
         criterion=bn_not_updated,
-        plant=_plant_no_statistics,
+        change=_inject_no_statistics,
         by_variable=True,
         faults=(Fault("statistics_not_updated", injection.in_replica_step(_NoStatistics), normalizing),),
     ),

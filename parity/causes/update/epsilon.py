@@ -9,7 +9,7 @@ from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.causes.basics.wording import shortest_decimal
 from parity.causes.update import framework_rules, slot_updates
 from parity.causes.update.explaining_forms import BETTER, EXPLAINED, better_form, forms_of_kind
-from parity.causes.update.planted_updates import change_optimizer
+from parity.causes.update.update_changes import change_optimizer
 from parity.comparison import stages
 from parity.comparison.fits import near
 from parity.diagnosis.signatures.fitted_epsilon import FittedEpsilon, fit_port_epsilon, smaller_fits_too
@@ -77,14 +77,14 @@ def _fitted_epsilon(evidence: Evidence, left: Updates, right: Updates) -> Fitted
     return fit if fit.place or not near(fit.epsilon, legacy, 1e-2) else None
 
 
-def _plant_epsilon(finding: Finding, setup: Setup) -> injection.Change | None:
+def _inject_epsilon(finding: Finding, setup: Setup) -> injection.Change | None:
     """Injects an epsilon of a value in its place."""
     value, place = float(finding.constants["epsilon"]), finding.constants.get("place", "")
     optimizer = setup.job.workload.optimizer
     if isinstance(optimizer, optimizers.Adagrad):
         return framework_rules.adagrad(inside=value) if place == "inside the root" else framework_rules.adagrad(value)
     if not place:
-        return slot_updates.plant_constant(finding, setup)
+        return slot_updates.inject_constant(finding, setup)
     if isinstance(optimizer, optimizers.RMSProp):
         return framework_rules.rmsprop(outside=value, rate_outside=place == PYTORCH_PLACE)
     return framework_rules.adam(corrected_epsilon=value) if place == "after the bias correction" else None
@@ -109,7 +109,7 @@ CAUSES = (
         "bias correction: in step t that is 1e-8 sqrt(1 - beta2^t) in 1.x's place.",
         fix="Give the port legacy's epsilon, in the epsilon-hat form.",
         criterion=adam_eps,
-        plant=_plant_epsilon,
+        change=_inject_epsilon,
         by_variable=True,
         faults=(
             Fault("keras_epsilon", change_optimizer(epsilon=1e-7), _with_small_epsilon),
@@ -127,7 +127,7 @@ CAUSES = (
         "multiplies the momentum slot by the learning rate, which 1.x's slot holds.",
         fix="Give the port legacy's epsilon, inside of the root.",
         criterion=rmsprop_eps,
-        plant=_plant_epsilon,
+        change=_inject_epsilon,
         by_variable=True,
         faults=(
             Fault("rmsprop_large_epsilon", change_optimizer(epsilon=1e-3), _with_rmsprop),
@@ -144,7 +144,7 @@ CAUSES = (
         "1e-10 and an initial accumulator of 0.",
         fix="Use epsilon 0 (or the smallest that the library takes) and legacy's initial accumulator.",
         criterion=adagrad_eps,
-        plant=_plant_epsilon,
+        change=_inject_epsilon,
         covers=(stages.WEIGHTS,),
         by_variable=True,
         faults=(

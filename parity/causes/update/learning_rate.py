@@ -10,7 +10,7 @@ import numpy as np
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, MEDIUM, Cause, Fault, Finding
 from parity.causes.basics.wording import format_factor, shortest_decimal
-from parity.causes.update.planted_updates import in_schedule, recorded_rates
+from parity.causes.update.update_changes import in_schedule, recorded_rates
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import schedules
@@ -176,20 +176,20 @@ class ScaledSchedule:
         return self.inner(step, global_batch) * self.factor
 
 
-def _plant_other_step(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_other_step(finding: Finding, setup: Setup) -> injection.Change:
     times, shift = finding.constants["times"], finding.constants["shift"]
     return in_schedule(lambda job: _OtherStep(job.workload.learning_rate, times, shift))
 
 
-def _plant_frozen(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_frozen(finding: Finding, setup: Setup) -> injection.Change:
     return in_schedule(lambda job: schedules.Fixed(finding.constants["rate"]))
 
 
-def _plant_scaled(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_scaled(finding: Finding, setup: Setup) -> injection.Change:
     return in_schedule(lambda job: ScaledSchedule(job.workload.learning_rate, finding.constants["factor"]))
 
 
-def _plant_recorded(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_recorded(finding: Finding, setup: Setup) -> injection.Change:
     return recorded_rates(dict(finding.constants["rates"]))
 
 
@@ -207,7 +207,7 @@ CAUSES = (
         fix="Count one step per update (a variable with aggregation ONLY_FIRST_REPLICA), and epochs with the global "
         "batch.",
         criterion=step_counter,
-        plant=_plant_other_step,
+        change=_inject_other_step,
         faults=(
             Fault(
                 "steps_counted_by_every_replica",
@@ -236,7 +236,7 @@ CAUSES = (
         "function is traced is a constant in it.",
         fix="Compute the learning rate from the step variable inside the step, or give the optimizer a schedule.",
         criterion=learning_rate_frozen,
-        plant=_plant_frozen,
+        change=_inject_frozen,
         faults=(Fault("rate_frozen", in_schedule(lambda job: schedules.Fixed(SCHEDULE.rate)), _decaying),),
     ),
     Cause(
@@ -248,7 +248,7 @@ CAUSES = (
         "for a sum of gradients.",
         fix="Take legacy's learning rate: its global batch is the same.",
         criterion=learning_rate_scaled,
-        plant=_plant_scaled,
+        change=_inject_scaled,
         faults=(
             Fault(
                 "rate_times_replicas",
@@ -264,7 +264,7 @@ CAUSES = (
         why="Another formula or other constants (staircase or not, decay rate, warm-up).",
         fix="Compare the schedules' constants.",
         criterion=learning_rate_schedule,
-        plant=_plant_recorded,
+        change=_inject_recorded,
         faults=(
             Fault(
                 "not_a_staircase", in_schedule(lambda job: dataclasses.replace(SCHEDULE, staircase=False)), _decaying

@@ -120,13 +120,13 @@ def _hold_learning_rate(record: StepRecord) -> None:
     }
 
 
-def _plant_keras_momentum(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_keras_momentum(finding: Finding, setup: Setup) -> injection.Change:
     """Injects Keras's momentum; its slots are brought into 1.x's terms where the port's record shows them so."""
-    planted = injection.in_options(update_rules="keras")
-    return planted if finding.constants["shown"] == "1.x" else planted + injection.in_records(_hold_learning_rate)
+    injected = injection.in_options(update_rules="keras")
+    return injected if finding.constants["shown"] == "1.x" else injected + injection.in_records(_hold_learning_rate)
 
 
-def _plant_convention(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_convention(finding: Finding, setup: Setup) -> injection.Change:
     rate = finding.constants["learning_rate"]
 
     def restore(state: State, setup: Setup) -> None:
@@ -157,7 +157,7 @@ CAUSES = (
         "the rate is constant.",
         fix="Keep the 1.x kernel, or rescale the slots when the learning rate changes.",
         criterion=momentum_form,
-        plant=_plant_keras_momentum,
+        change=_inject_keras_momentum,
         faults=(Fault("keras_momentum", injection.in_options(update_rules="keras"), _with_falling_learning_rate),),
         pitfall="R13",
         by_step=False,
@@ -170,7 +170,7 @@ CAUSES = (
         why="Keras's slot is v = -rate a.",
         fix="Rescale slots before comparing or converting them: a = -v / rate.",
         criterion=slot_convention,
-        plant=_plant_convention,
+        change=_inject_convention,
         faults=(Fault("momentum_slots_as_keras_has_them", injection.in_records(_hold_learning_rate), _with_momentum),),
         pitfall="R14",
         bug=False,

@@ -11,7 +11,7 @@ from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.wording import format_factor, shortest_decimal
 from parity.causes.update import framework_rules
 from parity.causes.update.momentum_slots import MOST_RESIDUAL
-from parity.causes.update.planted_updates import scaled_updates_of
+from parity.causes.update.update_changes import scaled_updates_of
 from parity.comparison import stages
 from parity.comparison.fits import near, spread
 from workloads import optimizers, schedules
@@ -128,16 +128,16 @@ def factor_of(name: str, updates: Updates) -> float:
     return float(np.median(clean))
 
 
-def _plant_factors(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_factors(finding: Finding, setup: Setup) -> injection.Change:
     factors = {name: shortest_decimal(factor, 1e-4) for name, factor in finding.constants["factors"]}
     return scaled_updates_of(factors)
 
 
-def _plant_dampening(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_dampening(finding: Finding, setup: Setup) -> injection.Change:
     return framework_rules.momentum(**finding.constants)
 
 
-def _plant_optimizer_decay(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_optimizer_decay(finding: Finding, setup: Setup) -> injection.Change:
     return framework_rules.coupled_decay(finding.constants["rate"])
 
 
@@ -172,7 +172,7 @@ CAUSES = (
         "the gradients has d = m.",
         fix="Set dampening to 0, or multiply the learning rate by 1 - d on the other side.",
         criterion=momentum_dampening,
-        plant=_plant_dampening,
+        change=_inject_dampening,
         faults=(
             Fault("pytorch_dampening", framework_rules.momentum(0.5), _with_momentum),
             Fault("momentum_as_an_average", framework_rules.momentum(0.9, first_damped=True), _with_momentum),
@@ -188,7 +188,7 @@ CAUSES = (
         "of a penalty that the loss already has.",
         fix="Leave weight_decay at 0 and keep the penalty in the loss, or the other way round.",
         criterion=optimizer_decay,
-        plant=_plant_optimizer_decay,
+        change=_inject_optimizer_decay,
         faults=(
             Fault("decay_in_momentum", framework_rules.coupled_decay(0.01), _with_momentum),
             Fault("decay_in_adam", framework_rules.coupled_decay(0.01), _with_adam),
@@ -203,7 +203,7 @@ CAUSES = (
         why="Parameter groups, learning-rate multipliers of layers, or two optimizers for two parts of the model.",
         fix="Give all variables the learning rate that legacy gives them.",
         criterion=variable_learning_rate,
-        plant=_plant_factors,
+        change=_inject_factors,
         covers=(stages.WEIGHTS,),
         faults=(Fault("last_weight_slower", injection.in_update_rules(_LastWeightSlower), several_weights),),
     ),

@@ -14,7 +14,7 @@ import numpy as np
 
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
-from parity.causes.basics.planted_gradients import step_value
+from parity.causes.basics.gradient_changes import step_value
 from parity.causes.update.earlier_gradients import STARTS, ZEROS, Reading, earlier_gradients
 from parity.comparison import stages
 from parity.diagnosis.stage_checks.side_step import SideStep
@@ -188,13 +188,13 @@ def _slots_anew(values: Mapping[str, float], steps: Sequence[int]) -> injection.
     return injection.in_update_rules(lambda rules: _SlotsAnew(rules, values, steps))
 
 
-def _plant_gradients(finding: Finding, setup: Setup) -> injection.Change | None:
+def _inject_gradients(finding: Finding, setup: Setup) -> injection.Change | None:
     constants = finding.constants
     reading = Reading(constants["lag"], constants["steps"])
     return earlier_gradients(reading, constants["start"]) if constants["start"] else None
 
 
-def _plant_slots(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_slots(finding: Finding, setup: Setup) -> injection.Change:
     return _slots_anew(dict(finding.constants["slots"]), finding.steps)
 
 
@@ -215,7 +215,7 @@ CAUSES = (
         "that runs before its step's all-reduce.",
         fix="Apply each step's combined gradient in that step.",
         criterion=stale_gradient,
-        plant=_plant_gradients,
+        change=_inject_gradients,
         faults=(
             Fault("gradient_of_the_step_before", earlier_gradients(Reading(1, 1), ZEROS)),
             Fault("mean_of_the_last_two_gradients", earlier_gradients(Reading(0, 2), ZEROS)),
@@ -233,7 +233,7 @@ CAUSES = (
         "training goes on from a checkpoint of weights alone.",
         fix="Keep one optimizer for all of the training, and save its slots.",
         criterion=slots_start_anew,
-        plant=_plant_slots,
+        change=_inject_slots,
         faults=(
             Fault("momentum_starts_anew", _slots_anew({"momentum": 0.0}, (4,)), _with_momentum),
             Fault("adam_starts_anew", _slots_anew({"m": 0.0, "v": 0.0}, (4, 8)), _with_adam),

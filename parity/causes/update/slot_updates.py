@@ -18,7 +18,7 @@ from parity.causes.update.momentum_slots import (
     momentum_form,
     slot_convention,
 )
-from parity.causes.update.planted_updates import change_optimizer
+from parity.causes.update.update_changes import change_optimizer
 from parity.comparison import stages
 from parity.comparison.fits import spread
 from workloads import optimizers, schedules
@@ -142,7 +142,7 @@ def constant_in_time(evidence: Evidence) -> Finding | None:
     return None
 
 
-def plant_constant(finding: Finding, setup: Setup) -> injection.Change | None:
+def inject_constant(finding: Finding, setup: Setup) -> injection.Change | None:
     """Injects the optimizer's constants that the finding names, if the optimizer has them all."""
     known = {field.name for field in dataclasses.fields(setup.job.workload.optimizer)}
     if not finding.constants or not set(finding.constants) <= known:
@@ -175,7 +175,7 @@ CAUSES = (
         "learning rate (PyTorch's OneCycleLR).",
         fix="Give the port legacy's constants.",
         criterion=optimizer_constant,
-        plant=plant_constant,
+        change=inject_constant,
         faults=(
             Fault("other_beta1", change_optimizer(beta1=0.8), _with_adam),
             Fault("other_beta2", change_optimizer(beta2=0.99), _with_adam),

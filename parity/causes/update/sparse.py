@@ -178,7 +178,7 @@ class _MomentumOfTouchedRows(injection.WrappedRules):
             variable.assign(tf.where(touched, variable.read_value(), old))
 
 
-def _plant_rows(finding: Finding, setup: Setup) -> injection.Change | None:
+def _inject_rows(finding: Finding, setup: Setup) -> injection.Change | None:
     """Injects squares of single occurrences (Adagrad), or rows without a gradient that stay."""
     if finding.constants["rows"] == "untouched":
         return injection.in_update_rules(lambda rules: _MomentumOfTouchedRows(rules, finding.variables[0]))
@@ -205,7 +205,7 @@ CAUSES = (
         "sparse momentum leaves rows without a gradient as they are, a dense one goes on moving them.",
         fix="Keep the 1.x kernel, or make the gradient dense (tf.convert_to_tensor) before the update.",
         criterion=sparse_duplicates,
-        plant=_plant_rows,
+        change=_inject_rows,
         faults=(
             Fault("occurrences_squared_apart", injection.in_replica_step(_SquareEachOccurrence), _with_embedding),
             Fault(

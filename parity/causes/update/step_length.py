@@ -9,7 +9,7 @@ import numpy as np
 from parity.causes.basics import injection
 from parity.causes.basics.cause import HIGH, Cause, Fault, Finding
 from parity.causes.basics.wording import shortest_decimal
-from parity.causes.update.planted_updates import decoupled_decay, skipped_updates, untrained_weights
+from parity.causes.update.update_changes import decoupled_decay, skipped_updates, untrained_weights
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
 from workloads import schedules
@@ -147,15 +147,15 @@ def update_skipped(evidence: Evidence) -> Finding | None:
     )
 
 
-def _plant_decay(finding: Finding, setup: Setup) -> injection.Change | None:
+def _inject_decay(finding: Finding, setup: Setup) -> injection.Change | None:
     return decoupled_decay(finding.constants["rate"]) if "rate" in finding.constants else None
 
 
-def _plant_still(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_still(finding: Finding, setup: Setup) -> injection.Change:
     return untrained_weights(finding.variables, with_slots=bool(finding.constants.get("slots")))
 
 
-def _plant_skipped(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_skipped(finding: Finding, setup: Setup) -> injection.Change:
     return skipped_updates(finding.steps)
 
 
@@ -232,7 +232,7 @@ CAUSES = (
         why="The weight_decay argument of Keras's optimizers decays weights apart from the gradient (AdamW).",
         fix="Leave weight_decay unset and keep the penalty in the loss.",
         criterion=weight_decay_decoupled,
-        plant=_plant_decay,
+        change=_inject_decay,
         faults=(
             Fault("decoupled_decay", injection.in_update_rules(_DecoupledDecay)),
             Fault("decay_without_the_learning_rate", injection.in_update_rules(_DecayWithoutRate), _decaying_rate),
@@ -249,7 +249,7 @@ CAUSES = (
         why="The variable is missing from the list that the optimizer gets, or has trainable=False.",
         fix="Give the optimizer every trainable variable.",
         criterion=variable_not_trained,
-        plant=_plant_still,
+        change=_inject_still,
         faults=(Fault("first_weight_not_trained", injection.in_update_rules(_FirstWeightNotTrained)),),
     ),
     Cause(
@@ -260,7 +260,7 @@ CAUSES = (
         why="Gradients are accumulated, a loss scale skips steps, or the update is under a condition.",
         fix="Update in every step, or give legacy the same condition.",
         criterion=update_skipped,
-        plant=_plant_skipped,
+        change=_inject_skipped,
         by_step=False,
         faults=(Fault("every_second_update_skipped", injection.in_update_rules(_UpdateEverySecondStep)),),
     ),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from parity.causes.basics import injection
-from parity.causes.basics.planted_gradients import step_value
+from parity.causes.basics.gradient_changes import step_value
 
 if TYPE_CHECKING:
     import tensorflow as tf

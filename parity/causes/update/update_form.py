@@ -20,8 +20,8 @@ from parity.causes.update import (
 )
 from parity.causes.update.epsilon import another_epsilon
 from parity.causes.update.explaining_forms import BETTER, EXPLAINED, better_form, forms_of_kind
-from parity.causes.update.planted_formulas import form_named, updates_by_formula
-from parity.causes.update.planted_updates import change_optimizer, scaled_updates
+from parity.causes.update.formula_changes import form_named, updates_by_formula
+from parity.causes.update.update_changes import change_optimizer, scaled_updates
 from parity.comparison import stages
 from parity.comparison.fits import largest, near, spread
 from workloads import optimizers, schedules
@@ -114,7 +114,7 @@ class _DoubledUpdate(injection.WrappedRules):
             local.weights[name].assign(old + 2.0 * (local.weights[name].read_value() - old))
 
 
-def _plant_form(finding: Finding, setup: Setup) -> injection.Change | None:
+def _inject_form(finding: Finding, setup: Setup) -> injection.Change | None:
     """Injects a form of the update: by the optimizer's flag where it has one, else by its formula."""
     optimizer, name = setup.job.workload.optimizer, finding.constants["form"]
     nesterov = {NESTEROV.name: True, HEAVY_BALL.name: False}.get(name)
@@ -124,7 +124,7 @@ def _plant_form(finding: Finding, setup: Setup) -> injection.Change | None:
     return None if form is None else updates_by_formula(form, optimizer)
 
 
-def _plant_factor(finding: Finding, setup: Setup) -> injection.Change:
+def _inject_factor(finding: Finding, setup: Setup) -> injection.Change:
     return scaled_updates(finding.constants["factor"])
 
 
@@ -148,7 +148,7 @@ CAUSES = (
         "formula.",
         fix="Set the flag as legacy does.",
         criterion=update_form,
-        plant=_plant_form,
+        change=_inject_form,
         by_variable=True,
         faults=(
             Fault("nesterov", change_optimizer(nesterov=True), _with_momentum),
@@ -168,7 +168,7 @@ CAUSES = (
         why="An update is applied twice (each replica applies it to one shared copy), or averaged over replicas.",
         fix="Let each replica apply the update once, to its own copy.",
         criterion=update_scaled,
-        plant=_plant_factor,
+        change=_inject_factor,
         faults=(Fault("update_applied_twice", injection.in_update_rules(_DoubledUpdate)),),
     ),
     Cause(

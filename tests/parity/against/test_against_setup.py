@@ -11,7 +11,7 @@ from parity.against.against_setup import (
 from parity.against.loss_sizes import averaging_factors
 from parity.comparison import stages
 from parity.comparison.runs.verification import verify
-from parity.confirmation.planted_port import can_be_planted
+from parity.confirmation.injected_port import can_be_injected
 from parity.verdict.explanation import explain_failure
 from tests import old_programs
 from tests.parity.against import hand_ports
@@ -108,7 +108,7 @@ def test_rows_of_a_sparse_gradient_are_compared_as_a_dense_one():
 
 def test_the_port_is_not_taken_for_a_clean_one():
     setup = setup_of("a_split_sgd")
-    assert setup.has_old_graph and setup.has_written_port and not can_be_planted(setup)
+    assert setup.has_old_graph and setup.has_written_port and not can_be_injected(setup)
 
 
 def test_what_cannot_be_compared_is_refused():

@@ -13,7 +13,7 @@ from parity.confirmation.agreement import (
     improves,
     may_be_noise,
 )
-from parity.confirmation.planted_port import UserStep
+from parity.confirmation.injected_port import UserStep
 from parity.confirmation.rounding_units import Rules
 from tests.parity.step_records import made_up_state, step_record
 from workloads import optimizers
@@ -38,9 +38,9 @@ def record(**changed):
 BEFORE = made_up_state({"w": [1.0, 2.0]}, {"w/m": [0.5, 0.5]}, {"mean": [1.0]}, {"w": [1.0, 2.0]})
 
 
-def agreement(planted, user=None, twin=None, rules=RULES):
+def agreement(injected, user=None, twin=None, rules=RULES):
     made = Agreement()
-    add_step(made, planted, UserStep(BEFORE, record() if user is None else user), rules, twin)
+    add_step(made, injected, UserStep(BEFORE, record() if user is None else user), rules, twin)
     return made
 
 
@@ -78,17 +78,17 @@ def test_a_number_on_one_side_only_is_never_within_rounding():
 
 
 def test_noise_that_float64_measures_excuses_gradients_and_no_update():
-    planted = record(gradients=[{"w": [1.001, -1.0]}], weights={"w": [1.001, 2.0]})
-    assert len(agreement(planted).remaining) == 2
-    excused = agreement(planted, twin=record()).remaining
+    injected = record(gradients=[{"w": [1.001, -1.0]}], weights={"w": [1.001, 2.0]})
+    assert len(agreement(injected).remaining) == 2
+    excused = agreement(injected, twin=record()).remaining
     assert [stage for stage, _ in excused] == [stages.WEIGHTS]
 
 
 def test_where_no_gradients_are_recorded_their_noise_reaches_the_update():
-    planted = record(weights={"w": [1.001, 2.0]})
+    injected = record(weights={"w": [1.001, 2.0]})
     user = record(gradients=[], combined={})
-    assert agreement(planted, user).remaining
-    assert not agreement(planted, user, twin=record()).remaining
+    assert agreement(injected, user).remaining
+    assert not agreement(injected, user, twin=record()).remaining
 
 
 def test_a_slot_may_differ_by_what_one_minus_its_decay_has_lost_in_float32():

@@ -1,4 +1,4 @@
-"""Confidence that follows from planting a cause."""
+"""Confidence that follows from injecting a cause."""
 
 import dataclasses
 
@@ -18,7 +18,7 @@ def entry(confidence=HIGH, name="A", **of_cause):
 
 
 @pytest.mark.parametrize("before", [HIGH, MEDIUM, LOW])
-def test_a_planting_that_explains_every_stage_gives_high_confidence(before):
+def test_an_injection_that_explains_every_stage_gives_high_confidence(before):
     found = conclusions.with_confirmation(entry(before), CONFIRMED)
     assert found.finding.confidence == HIGH and found.confirmation is CONFIRMED
 

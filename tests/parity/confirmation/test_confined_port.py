@@ -1,7 +1,7 @@
 """Ports of causes that act on some variables or in some steps, put together from made-up ports."""
 
 from parity.confirmation.confined_port import Confined, ConfinedPort, overlay
-from parity.confirmation.planted_port import UserStep
+from parity.confirmation.injected_port import UserStep
 from tests.parity.step_records import made_up_state, step_record
 
 

@@ -1,4 +1,4 @@
-"""The search for causes that explain every stage, on made-up ports: a port is the sum of the changes planted in it."""
+"""The search for causes that explain every stage, on made-up ports: a port is the sum of the changes injected in it."""
 
 import dataclasses
 
@@ -8,22 +8,22 @@ import pytest
 from parity.causes import catalogue
 from parity.causes.basics.cause import HIGH, LOW, MEDIUM, Cause, Finding, RecognizedCause
 from parity.causes.basics.injection import Change
-from parity.confirmation import conclusions, confirm, plantings
+from parity.confirmation import conclusions, confirm, injections
 from parity.diagnosis.context.job_context import Context
 from tests.cases import Dyadic, setup
 from tests.parity.step_records import compared_step, made_up_evidence, made_up_state, step_record
 
 
-def cause(name, loss=0.0, rate=0.0, plantable=True, **fields):
-    """A recognized cause that adds to the planted port's losses and learning rates."""
+def cause(name, loss=0.0, rate=0.0, injectable=True, **fields):
+    """A recognized cause that adds to the injected port's losses and learning rates."""
     change = Change(options=((name, (loss, rate)),))
-    made = Cause(name, "loss", "", "", "", "", lambda evidence: None, plant=lambda finding, setup: change)
-    made = made if plantable else dataclasses.replace(made, plant=None)
+    made = Cause(name, "loss", "", "", "", "", lambda evidence: None, change=lambda finding, setup: change)
+    made = made if injectable else dataclasses.replace(made, change=None)
     return RecognizedCause(made, Finding(f"{name} it is.", **{"confidence": HIGH, "because": "a fit", **fields}))
 
 
 class MadeUpPort:
-    """A port with losses 1 and learning rates 1, to which the planted changes add."""
+    """A port with losses 1 and learning rates 1, to which the injected changes add."""
 
     built = []
 
@@ -47,7 +47,7 @@ class MadeUpPort:
 def ports(monkeypatch):
     """Ports are made up, and a diagnosis of what remains finds nothing; returns the list of the ports."""
     MadeUpPort.built = []
-    monkeypatch.setattr(plantings, "PlantedPort", MadeUpPort)
+    monkeypatch.setattr(injections, "InjectedPort", MadeUpPort)
     monkeypatch.setattr(catalogue, "recognize_causes", lambda evidence: [])
     monkeypatch.setattr(confirm.job_context, "context_of_job", lambda job, about: Context())
     return MadeUpPort.built
@@ -102,7 +102,7 @@ def test_the_wrong_constant_is_not_confirmed():
 def test_two_causes_are_confirmed_together():
     result = explained(evidence(loss=3.0, rate=2.0), cause("A", loss=2.0), cause("B", rate=1.0))
     assert outcome(result) == {"A": (HIGH, True), "B": (HIGH, True)}
-    assert result.recognized[0].confirmation.planted == ("A", "B")
+    assert result.recognized[0].confirmation.injected == ("A", "B")
 
 
 def test_a_cause_that_the_first_one_makes_needless_is_unlikely():
@@ -124,7 +124,7 @@ def test_a_cause_that_helps_is_kept_and_what_remains_is_named():
     assert [left.stage for left in entry.confirmation.remaining] == ["learning rate"]
 
 
-def test_what_remains_is_diagnosed_and_planted_too(monkeypatch):
+def test_what_remains_is_diagnosed_and_injected_too(monkeypatch):
     second = cause("B", rate=1.0)
 
     def recognize(seen):
@@ -142,8 +142,8 @@ def test_a_better_fit_in_steps_from_the_users_states_takes_the_place_of_the_firs
     assert result.recognized[0].finding.because == "a fit"
 
 
-def test_a_cause_that_cannot_be_planted_is_never_sure():
-    result = explained(evidence(loss=3.0), cause("A", plantable=False))
+def test_a_cause_that_cannot_be_injected_is_never_sure():
+    result = explained(evidence(loss=3.0), cause("A", injectable=False))
     assert outcome(result) == {"A": (MEDIUM, None)}
     assert [entry.stage for entry in result.remaining] == ["loss"]
 
@@ -154,7 +154,7 @@ def test_a_port_that_is_clean_makes_every_cause_unlikely_unless_legacy_is_not():
     assert outcome(result) == {"A": (MEDIUM, None)} and result.remaining is None
 
 
-def test_a_cause_on_legacys_side_is_planted_beside_legacy():
+def test_a_cause_on_legacys_side_is_injected_beside_legacy():
     result = explained(evidence(legacy=5.0), cause("A", loss=4.0, constants={"side": "legacy"}))
     assert outcome(result) == {"A": (HIGH, True)}
 
@@ -167,8 +167,8 @@ def test_a_difference_is_also_measured_by_float64_before_it_counts(ports):
     assert "float64" not in {dtype for _, dtype in ports}
 
 
-def test_where_nothing_can_be_planted_the_stage_checks_decide(monkeypatch, ports):
-    monkeypatch.setattr(confirm, "can_be_planted", lambda setup: False)
+def test_where_nothing_can_be_injected_the_stage_checks_decide(monkeypatch, ports):
+    monkeypatch.setattr(confirm, "can_be_injected", lambda setup: False)
     monkeypatch.setattr(conclusions, "unexplained_deviations", lambda evidence, recognized: ["a deviation"])
     result = explained(evidence(loss=3.0), cause("A", loss=2.0))
     assert outcome(result) == {"A": (MEDIUM, None)} and result.remaining is None and not ports
@@ -188,7 +188,7 @@ def test_rounding_is_confirmed_by_the_clean_port_and_refuted_by_whatever_remains
     assert result.recognized == [] and result.remaining
 
 
-def test_a_confined_cause_is_planted_in_its_steps_only(ports):
+def test_a_confined_cause_is_injected_in_its_steps_only(ports):
     steps = evidence(loss=1.0).steps
     steps[1].right.losses = [np.float32(3.0)]
     seen = made_up_evidence(steps)

@@ -1,4 +1,4 @@
-"""Ports with planted changes on real programs of two weights, and the inputs that their stages are given."""
+"""Ports with injected changes on real programs of two weights, and the inputs that their stages are given."""
 
 import dataclasses
 
@@ -6,12 +6,12 @@ import pytest
 
 from modern.options import ModernOptions
 from parity.causes import catalogue
-from parity.causes.basics import injection, planted_gradients
-from parity.causes.update import planted_updates
+from parity.causes.basics import gradient_changes, injection
+from parity.causes.update import update_changes
 from parity.causes.update.earlier_gradients import OLDEST, Reading, earlier_gradients
 from parity.confirmation import confirm
 from parity.confirmation.given_inputs import GivenInputs
-from parity.confirmation.planted_port import PlantedPort, UserStep, can_be_planted, chosen_steps, clean_setup
+from parity.confirmation.injected_port import InjectedPort, UserStep, can_be_injected, chosen_steps, clean_setup
 from parity.diagnosis import collect
 from parity.diagnosis.context import job_context
 from tests.cases import Dyadic, setup
@@ -38,7 +38,7 @@ def users_steps(dyadic):
 
 
 def take(dyadic, steps, *changes, given=True):
-    with PlantedPort(dyadic, changes, steps[0].before) as port:
+    with InjectedPort(dyadic, changes, steps[0].before) as port:
         return port.take_steps(steps, given)
 
 
@@ -49,7 +49,7 @@ def test_the_clean_port_repeats_the_users_steps(dyadic, users_steps):
 
 
 def test_a_factor_in_the_gradients_does_not_reach_stages_whose_inputs_are_given(dyadic, users_steps):
-    doubled = planted_gradients.scaled_gradients(replica=2.0, loss=4.0)
+    doubled = gradient_changes.scaled_gradients(replica=2.0, loss=4.0)
     given, own = (take(dyadic, users_steps[:1], doubled, given=flag)[0] for flag in (True, False))
     users = users_steps[0].record
     for record in (given, own):
@@ -62,36 +62,36 @@ def test_a_factor_in_the_gradients_does_not_reach_stages_whose_inputs_are_given(
 def test_inputs_that_are_not_recorded_are_the_ports_own(dyadic, users_steps):
     record = dataclasses.replace(users_steps[0].record, gradients=[], combined={})
     step = UserStep(users_steps[0].before, record)
-    doubled = planted_gradients.scaled_gradients(replica=2.0)
+    doubled = gradient_changes.scaled_gradients(replica=2.0)
     (mine,) = take(dyadic, [step], doubled)
     assert mine.combined["a"] == 2 * users_steps[0].record.combined["a"]
 
 
 def test_a_later_change_wraps_an_earlier_one(dyadic, users_steps):
-    changes = (planted_gradients.scaled_gradients(replica=2.0), planted_gradients.decayed_gradients({"a": (8.0, 8.0)}))
+    changes = (gradient_changes.scaled_gradients(replica=2.0), gradient_changes.decayed_gradients({"a": (8.0, 8.0)}))
     users = users_steps[0].record.gradients[0]["a"]
     assert take(dyadic, users_steps[:1], *changes)[0].gradients[0]["a"] == 2 * users + 8.0
     assert take(dyadic, users_steps[:1], *changes[::-1])[0].gradients[0]["a"] == 2 * (users + 8.0)
 
 
-def test_planted_updates_change_the_weights_alone(dyadic, users_steps):
+def test_injected_updates_change_the_weights_alone(dyadic, users_steps):
     step, users = users_steps[0], users_steps[0].record
     old, new = step.before.weights["a"], users.state.weights["a"]
-    (twice,) = take(dyadic, [step], planted_updates.scaled_updates(2.0))
+    (twice,) = take(dyadic, [step], update_changes.scaled_updates(2.0))
     assert twice.state.weights["a"] == old + 2 * (new - old)
-    (still,) = take(dyadic, [step], planted_updates.untrained_weights(["a"]))
+    (still,) = take(dyadic, [step], update_changes.untrained_weights(["a"]))
     assert still.state.weights["a"] == old and still.state.weights["b"] == users.state.weights["b"]
-    (decayed,) = take(dyadic, [step], planted_updates.decoupled_decay(0.5))
+    (decayed,) = take(dyadic, [step], update_changes.decoupled_decay(0.5))
     assert decayed.state.weights["a"] == new - 2.0**-4 * 0.5 * old
 
 
 def test_a_change_acts_in_its_steps_only(dyadic, users_steps):
-    skipped = take(dyadic, users_steps, planted_updates.skipped_updates([1]))
+    skipped = take(dyadic, users_steps, update_changes.skipped_updates([1]))
     assert skipped[0].state.weights == users_steps[0].record.state.weights
     assert skipped[1].state.weights == users_steps[1].before.weights
-    rates = take(dyadic, users_steps, planted_updates.recorded_rates({1: 0.25}))
+    rates = take(dyadic, users_steps, update_changes.recorded_rates({1: 0.25}))
     assert [float(record.learning_rate) for record in rates] == [2.0**-4, 0.25]
-    scaled = take(dyadic, users_steps, planted_gradients.gradients_scaled_by_step({1: (2.0, 1.0)}, {1: (1.0, 4.0)}))
+    scaled = take(dyadic, users_steps, gradient_changes.gradients_scaled_by_step({1: (2.0, 1.0)}, {1: (1.0, 4.0)}))
     assert scaled[0].gradients == users_steps[0].record.gradients
     assert scaled[1].gradients[0]["a"] == 2 * users_steps[1].record.gradients[0]["a"]
     assert scaled[1].gradients[1] == users_steps[1].record.gradients[1]
@@ -99,8 +99,8 @@ def test_a_change_acts_in_its_steps_only(dyadic, users_steps):
 
 
 def test_a_decay_in_some_steps_has_its_penalty_in_the_loss(dyadic, users_steps):
-    planted = planted_gradients.gradients_scaled_by_step({}, {}, {1: {"a": (8.0, 0.0)}})
-    first, second = take(dyadic, users_steps, planted)
+    injected = gradient_changes.gradients_scaled_by_step({}, {}, {1: {"a": (8.0, 0.0)}})
+    first, second = take(dyadic, users_steps, injected)
     assert (first.gradients, first.losses) == (users_steps[0].record.gradients, users_steps[0].record.losses)
     users, weight = users_steps[1].record, users_steps[1].before.weights["a"]
     assert second.gradients[0]["a"] == users.gradients[0]["a"] + 8.0 * weight
@@ -109,29 +109,29 @@ def test_a_decay_in_some_steps_has_its_penalty_in_the_loss(dyadic, users_steps):
 
 
 def test_the_replicas_gradients_may_count_differently(dyadic, users_steps):
-    (mine,) = take(dyadic, users_steps[:1], planted_gradients.weighted_reduction((0.25, 0.0)))
+    (mine,) = take(dyadic, users_steps[:1], gradient_changes.weighted_reduction((0.25, 0.0)))
     assert mine.combined["a"] == 0.25 * users_steps[0].record.gradients[0]["a"]
-    (partly,) = take(dyadic, users_steps[:1], planted_gradients.partly_scaled_gradients({"a": 0.0}))
+    (partly,) = take(dyadic, users_steps[:1], gradient_changes.partly_scaled_gradients({"a": 0.0}))
     assert partly.gradients[0]["a"] == 0.0 and partly.gradients[0]["b"] == users_steps[0].record.gradients[0]["b"]
-    (reduced,) = take(dyadic, users_steps[:1], planted_gradients.scaled_combined({"a": 4.0}))
+    (reduced,) = take(dyadic, users_steps[:1], gradient_changes.scaled_combined({"a": 4.0}))
     assert reduced.gradients == users_steps[0].record.gradients
     assert reduced.combined["a"] == 4.0 * users_steps[0].record.combined["a"]
     assert reduced.combined["b"] == users_steps[0].record.combined["b"]
 
 
-def test_penalties_and_swaps_are_planted_in_single_weights(dyadic, users_steps):
+def test_penalties_and_swaps_are_injected_in_single_weights(dyadic, users_steps):
     users, before = users_steps[0].record, users_steps[0].before.weights
-    (mine,) = take(dyadic, users_steps[:1], planted_gradients.penalized_gradients(["b"], 0.5, 2.0))
+    (mine,) = take(dyadic, users_steps[:1], gradient_changes.penalized_gradients(["b"], 0.5, 2.0))
     assert mine.gradients[0]["b"] == users.gradients[0]["b"] + 0.5 + 2.0 * before["b"]  # b = 2 is positive
     assert mine.losses[0] == users.losses[0] + 0.5 * before["b"] + before["b"] ** 2
     assert mine.gradients[0]["a"] == users.gradients[0]["a"]
     swap = {"a": "b", "b": "a"}
-    (each,) = take(dyadic, users_steps[:1], planted_gradients.swapped_gradients(swap, combined=False))
+    (each,) = take(dyadic, users_steps[:1], gradient_changes.swapped_gradients(swap, combined=False))
     assert each.gradients[0]["a"] == users.gradients[0]["b"] != users.gradients[0]["a"]
     assert each.combined == users.combined  # of the user's own gradients
-    (whole,) = take(dyadic, users_steps[:1], planted_gradients.swapped_gradients(swap, combined=True))
+    (whole,) = take(dyadic, users_steps[:1], gradient_changes.swapped_gradients(swap, combined=True))
     assert whole.combined["a"] == users.combined["b"] and whole.gradients == users.gradients
-    (slower,) = take(dyadic, users_steps[:1], planted_updates.scaled_updates_of({"b": 0.5}))
+    (slower,) = take(dyadic, users_steps[:1], update_changes.scaled_updates_of({"b": 0.5}))
     assert slower.state.weights["b"] == before["b"] + (users.state.weights["b"] - before["b"]) / 2
     assert slower.state.weights["a"] == users.state.weights["a"]
 
@@ -142,9 +142,9 @@ def test_the_first_and_the_last_steps_are_chosen():
     assert chosen_steps(range(40), in_a_row=True) == list(range(13))
 
 
-def test_asynchronous_jobs_cannot_be_planted_into(dyadic):
-    assert can_be_planted(dyadic)
-    assert not can_be_planted(dataclasses.replace(dyadic, job=Job(Dyadic(), staleness=1)))
+def test_asynchronous_jobs_cannot_be_injected_into(dyadic):
+    assert can_be_injected(dyadic)
+    assert not can_be_injected(dataclasses.replace(dyadic, job=Job(Dyadic(), staleness=1)))
 
 
 def test_the_clean_port_has_legacys_mathematics_in_this_process(dyadic):
@@ -170,7 +170,7 @@ def confirmed(dyadic, change, steps=3):
 def test_real_faults_are_confirmed(dyadic):
     late = earlier_gradients(Reading(1, 1), OLDEST)
     assert confirmed(dyadic, late, 20) == ("STALE_GRADIENT", "high", True)
-    frozen = injection.in_update_rules(planted_updates.untrained_weights(["a"]).rules[0])
+    frozen = injection.in_update_rules(update_changes.untrained_weights(["a"]).rules[0])
     assert confirmed(dyadic, frozen) == ("VARIABLE_NOT_TRAINED", "high", True)
-    tripled = planted_gradients.scaled_gradients(3.0, loss=3.0)
+    tripled = gradient_changes.scaled_gradients(3.0, loss=3.0)
     assert confirmed(dyadic, tripled) == ("GRADIENT_SCALE", "high", True)

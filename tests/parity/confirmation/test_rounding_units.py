@@ -3,7 +3,7 @@
 import numpy as np
 
 from parity.comparison import stages
-from parity.confirmation.planted_port import UserStep
+from parity.confirmation.injected_port import UserStep
 from parity.confirmation.rounding_units import CHANGE_ROUNDINGS, Rules, magnitude, units_of_tensor
 from tests.parity.step_records import made_up_state, step_record
 from workloads import optimizers

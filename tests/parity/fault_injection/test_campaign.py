@@ -63,7 +63,7 @@ def test_trials_that_are_done_are_not_planned_again():
     assert total == 3 and campaign.candidate_keys(rest) >= every
     left = keys(rest)
     of_speed = {fault.name for _, fault in campaign.speed_faults(rest)}
-    assert {key.planted for key in left} | of_speed == {key.planted for key in every - done}
+    assert {key.injected for key in left} | of_speed == {key.injected for key in every - done}
 
 
 def test_the_slowest_workload_and_most_replicas_come_first(monkeypatch):
@@ -92,17 +92,17 @@ class DoneTask:
 
 def test_rows_of_a_task_that_failed_come_before_its_error():
     rows = queue.Queue()
-    rows.put({"planted": "a"})
+    rows.put({"injected": "a"})
     seen = []
     with pytest.raises(RuntimeError, match="broken"):
         for row in campaign._rows_as_they_come([DoneTask(), DoneTask(RuntimeError("broken"))], rows):
             seen.append(row)
-    assert seen == [{"planted": "a"}]
+    assert seen == [{"injected": "a"}]
 
 
-def row(planted, detected=True, right=True, confidence="high", wrong_and_sure=(), both_named=None):
+def row(injected, detected=True, right=True, confidence="high", wrong_and_sure=(), both_named=None):
     return {
-        "planted": planted, "detected": detected, "right": right, "confidence": confidence,
+        "injected": injected, "detected": detected, "right": right, "confidence": confidence,
         "wrong_and_sure": list(wrong_and_sure), "both_named": both_named,
     }  # fmt: skip
 

@@ -45,7 +45,7 @@ def test_a_fault_of_speed_is_measured_beside_a_resident_batch(monkeypatch, measu
     assert (job.workload.name, job.replicas) == ("regression", 2)
     assert row.pop("seconds") >= 0
     assert row == {
-        "planted": "a",
+        "injected": "a",
         "expected": ["A"],
         "workload": "regression",
         "model": "regression",

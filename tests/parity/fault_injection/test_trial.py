@@ -101,9 +101,9 @@ def test_causes_of_a_fault_with_an_effect_are_confirmed(built, seen, monkeypatch
 
     def confirm_causes(setup, evidence, recognized):
         confirmed.append(list(recognized))
-        return Explained([recognized_cause("PLANTED", "medium")], None)
+        return Explained([recognized_cause("INJECTED", "medium")], None)
 
     monkeypatch.setattr(trial.confirm, "confirm_causes", confirm_causes)
-    assert trial.Trials().run(injected()[0])["all_named"] == ["PLANTED"]
+    assert trial.Trials().run(injected()[0])["all_named"] == ["INJECTED"]
     trial.Trials().run(injected(loss=1.0)[0])
     assert len(confirmed) == 1

@@ -8,9 +8,9 @@ from parity.fault_injection.trial_log import TrialKey, TrialLog, key_of
 from workloads.support.errors import InputError
 
 
-def row(planted="sum_for_mean", replicas=2):
+def row(injected="sum_for_mean", replicas=2):
     return {
-        "planted": planted, "expected": ["LOSS_NOT_DIVIDED"], "workload": "regression", "model": "regression",
+        "injected": injected, "expected": ["LOSS_NOT_DIVIDED"], "workload": "regression", "model": "regression",
         "replicas": replicas, "detected": True, "stage": "combined gradients", "named": "LOSS_NOT_DIVIDED",
         "confidence": "high", "right": True, "all_named": ["LOSS_NOT_DIVIDED"], "both_named": None,
         "wrong_and_sure": [], "sentence": "The port sums.", "seconds": 0.5,

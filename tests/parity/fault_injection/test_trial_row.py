@@ -19,7 +19,7 @@ def row_of(injected, *recognized):
 def test_a_cause_that_is_named_first():
     row = row_of(SINGLE, ("A", MEDIUM), ("C", LOW))
     assert row == {
-        "planted": "a",
+        "injected": "a",
         "expected": ["A"],
         "workload": "base",
         "model": "dyadic",
@@ -59,7 +59,7 @@ def test_wrong_causes_count_if_their_confidence_is_high(confidence, sure):
 def test_both_faults_of_a_pair_are_to_be_named(names, both):
     row = row_of(PAIR, *[(name, HIGH) for name in names])
     assert row["both_named"] is both
-    assert (row["planted"], row["expected"]) == ("a + b", ["A", "B"])
+    assert (row["injected"], row["expected"]) == ("a + b", ["A", "B"])
 
 
 def test_either_fault_of_a_pair_may_be_named_first():

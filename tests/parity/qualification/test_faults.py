@@ -17,7 +17,7 @@ def test_numbers_of_replicas_from_two_to_eight_are_allowed(texts):
 
 @pytest.mark.parametrize("text", ["1", "9", "two", "-2", ""])
 def test_other_numbers_of_replicas_are_refused(text):
-    with pytest.raises(InputError, match=f"--planted_replicas: got '{text}', numbers from 2 to 8"):
+    with pytest.raises(InputError, match=f"--injected_replicas: got '{text}', numbers from 2 to 8"):
         faults.check_replicas(["2", text])
 
 

@@ -72,7 +72,7 @@ def test_json_has_the_causes_and_the_facts():
     assert [entry["cause"] for entry in content["causes"]] == ["LOSS_NOT_DIVIDED"]
 
 
-def planted(*remaining, causes=("LOSS_NOT_DIVIDED",)):
+def injected(*remaining, causes=("LOSS_NOT_DIVIDED",)):
     return Confirmation(10, ("loss",), 2.5, remaining, causes)
 
 
@@ -80,12 +80,12 @@ LEFT_OVER = Remainder("slots", "w/momentum", 3, 1234.0)
 
 
 def test_a_confirmed_cause_says_so():
-    lines = list(cause_lines([RecognizedCause(CAUSE, FINDING, planted())], made_up_evidence()))
+    lines = list(cause_lines([RecognizedCause(CAUSE, FINDING, injected())], made_up_evidence()))
     assert lines[3] == ("  confirmed: injected into the clean port, every stage of 10 steps agrees to 2.5 roundings")
 
 
 def test_a_cause_that_leaves_something_over_names_it():
-    confirmation = planted(LEFT_OVER, causes=("LOSS_NOT_DIVIDED", "OTHER"))
+    confirmation = injected(LEFT_OVER, causes=("LOSS_NOT_DIVIDED", "OTHER"))
     entry = RecognizedCause(CAUSE, FINDING, confirmation)
     lines = list(cause_lines([entry], made_up_evidence(), remaining=(LEFT_OVER,)))
     left_over = "slots (w/momentum) by 1.23e+03 roundings, first at step 3"

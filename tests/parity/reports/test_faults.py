@@ -7,7 +7,7 @@ from parity.reports import faults
 from tests.parity.reports.rendering import headings, rows
 
 CORRECT = {
-    "planted": "sum_for_mean",
+    "injected": "sum_for_mean",
     "expected": ["LOSS_NOT_DIVIDED"],
     "workload": "regression",
     "replicas": 2,
@@ -55,7 +55,7 @@ def test_correct_trials_overwrite_each_other_on_a_terminal(capsys, monkeypatch):
 
 
 def test_a_row_per_fault():
-    other = {**CORRECT, "planted": "another"}
+    other = {**CORRECT, "injected": "another"}
     table = faults.fault_summary_table([CORRECT, other, WRONG], {})
     assert headings(table)[2:] == ["first stage that differs", "runs", "detected", "named first", "high confidence"]
     assert rows(table) == [
@@ -65,7 +65,7 @@ def test_a_row_per_fault():
 
 
 def test_pairs_count_runs_in_which_both_are_named():
-    pair = {**CORRECT, "planted": "a + b", "expected": ["A", "B"], "both_named": True}
+    pair = {**CORRECT, "injected": "a + b", "expected": ["A", "B"], "both_named": True}
     table = faults.fault_summary_table([pair, {**pair, "both_named": False}], {"both_named": 0.5})
     assert headings(table)[5] == "both named"
     assert rows(table) == [("a + b", "A + B", "gradients", "2", "2", "1", "2")]

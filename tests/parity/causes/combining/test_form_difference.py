@@ -1,7 +1,7 @@
 import pytest
 
 from parity.causes.basics.cause import HIGH, Finding
-from parity.causes.combining.form_difference import clip_of, form_difference, plant_form
+from parity.causes.combining.form_difference import clip_of, form_difference, inject_form
 from parity.diagnosis.candidates.combined_forms import CombinedForm
 from tests.cases import Dyadic
 from tests.parity.causes.facts import FOUR_REPLICAS, combined_fit
@@ -17,11 +17,11 @@ def test_a_workload_that_does_not_clip_has_no_clipping_to_change():
         clip_of(Dyadic())
 
 
-def test_the_port_s_form_is_planted():
+def test_the_port_s_form_is_injected():
     evidence = made_up_evidence((), FOUR_REPLICAS, combined_fits=(combined_fit(MEAN), combined_fit(CLIPPED)))
     constants = form_difference(evidence).constants
     assert constants == {"reduce": "mean", "where": "combined", "how": "global_norm", "limit": 2.0, "epsilon": 0.0}
-    (fields,) = plant_form(Finding("", HIGH, "", constants), None).fields
+    (fields,) = inject_form(Finding("", HIGH, "", constants), None).fields
     assert fields(None) == {"clip": Clip(2.0, "combined"), "combine": "mean"}
 
 

@@ -47,8 +47,8 @@ def test_smoothed_labels_are_named_with_the_number():
 def test_the_side_that_smooths_its_labels_is_named_where_it_is_known(smoothing, side_known, begins):
     found = findings(smoothed=SmoothedLabels("last/biases", smoothing, 6, side_known=side_known))["LABEL_SMOOTHING"]
     assert found.sentence.lower().startswith(begins.lower())
-    plant = next(cause for cause in network.CAUSES if cause.id == "LABEL_SMOOTHING").plant
-    assert (plant(found, None) is not None) == (smoothing > 0 and side_known)
+    inject = next(cause for cause in network.CAUSES if cause.id == "LABEL_SMOOTHING").change
+    assert (inject(found, None) is not None) == (smoothing > 0 and side_known)
 
 
 @pytest.mark.parametrize("agree, cause", [(False, "RECTIFIER"), (True, "BACKWARD_PASS")])

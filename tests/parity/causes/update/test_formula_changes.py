@@ -1,12 +1,12 @@
-"""Formulas of the update, planted into a port of two weights with Adam."""
+"""Formulas of the update, injected into a port of two weights with Adam."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 
-from parity.causes.update.planted_formulas import form_named, updates_by_formula
-from parity.confirmation.planted_port import PlantedPort, UserStep
+from parity.causes.update.formula_changes import form_named, updates_by_formula
+from parity.confirmation.injected_port import InjectedPort, UserStep
 from tests.cases import Dyadic, setup
 from workloads import optimizers
 from workloads.optimizers import update_forms
@@ -24,7 +24,7 @@ def records():
     found = {"the port": [step.record for step in steps]}
     for form in (update_forms.OWN, update_forms.NO_BIAS_CORRECTION, update_forms.AMSGRAD):
         change = updates_by_formula(form, ADAM)
-        with PlantedPort(dyadic, [change], steps[0].before) as port:
+        with InjectedPort(dyadic, [change], steps[0].before) as port:
             found[form.name] = port.take_steps(steps, given=True)
     return found
 
@@ -64,7 +64,7 @@ def test_a_slot_that_holds_the_change_holds_the_formulas():
         step = UserStep(program.state(), program.step())
     held = {}
     for form in (update_forms.OWN, update_forms.RATE_OUTSIDE):
-        with PlantedPort(dyadic, [updates_by_formula(form, rmsprop)], step.before) as port:
+        with InjectedPort(dyadic, [updates_by_formula(form, rmsprop)], step.before) as port:
             (record,) = port.take_steps([step], given=True)
         held[form] = record.state.slots["a/momentum"]
         np.testing.assert_allclose(record.state.weights["a"], step.record.state.weights["a"], rtol=1e-6)

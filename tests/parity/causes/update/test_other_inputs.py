@@ -11,7 +11,7 @@ from tests.parity.step_records import compared_step, made_up_evidence, made_up_s
 from workloads import optimizers
 
 CRITERIA = {cause.id: cause.criterion for cause in other_inputs.CAUSES}
-PLANTS = {cause.id: cause.plant for cause in other_inputs.CAUSES}
+CHANGES = {cause.id: cause.change for cause in other_inputs.CAUSES}
 CONTEXT = Context(1, 4, optimizer=optimizers.Momentum(0.5), combine="mean")
 GRADIENTS = [np.array([1.0, -2.0, 4.0]) * 1.5**step + step * np.array([0.0, 1.0, 0.25]) for step in range(6)]
 
@@ -73,7 +73,7 @@ def test_the_first_steps_tell_what_stands_for_gradients_before_them(first, start
     found = recognized(trajectory(lambda step: (GRADIENTS[step - 1] + GRADIENTS[step]) / 2 if step else first))
     finding = found["STALE_GRADIENT"]
     assert finding.constants == {"lag": 0, "steps": 2, "start": start}
-    assert (PLANTS["STALE_GRADIENT"](finding, None) is None) == (start == "")
+    assert (CHANGES["STALE_GRADIENT"](finding, None) is None) == (start == "")
 
 
 def test_a_gradient_of_no_step_is_not_stale():
@@ -97,7 +97,7 @@ def test_nothing_is_said_where_legacy_has_another_rule():
 
 
 @pytest.mark.parametrize("step, slot", [(3, 9.0), (4, 1.0)])  # the rules below add 1 to each slot
-def test_the_planted_slots_start_anew_in_their_steps_only(step, slot):
+def test_the_injected_slots_start_anew_in_their_steps_only(step, slot):
     local = local_state(step, {"w": 1.0}, {"w/momentum": 8.0})
     apply_rules("momentum_starts_anew", local, {"w": 0.0}, 0.5)
     assert values_of(local.slots)["w/momentum"] == slot
