@@ -146,7 +146,7 @@ def _job(port: Workload, lift: LiftedWorkload, data: str) -> Job:
 def _setup(
     job: Job, lift: LiftedWorkload, make_source: Callable[[Job], Source], exact: bool, replicated: bool
 ) -> Setup:
-    """Returns the setup of a job, whose towers average as the old graph does unless a flag says otherwise."""
+    """Returns the setup of a job; its towers average as those of the old graph do, unless a flag says otherwise."""
     from parity.comparison.setup import Setup
     from workloads.lifted.averaging import average_form
 

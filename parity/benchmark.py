@@ -95,7 +95,7 @@ def inputs_from_flags() -> list[str]:
 
 
 def plan_from_flags(workload_name: str | None = None) -> tuple[dict[str, Setup], MeasurementPlan]:
-    """Returns what the flags describe: the setup of each input, and the plan of the measurement.
+    """Returns the setup of each input, and the plan of the measurement, that the flags describe.
 
     Args:
       workload_name: used instead of `--workload` if given.

@@ -110,7 +110,7 @@ def _require_taps(recording: Recording, flag: str) -> None:
 
 
 def _notes(explanation: Explanation, unmatched: Sequence[str]) -> list[str]:
-    """Returns lines on what was not compared, or not finished.
+    """Returns lines about values that were not compared, and checks that were not finished.
 
     Args:
       explanation: of the recordings.

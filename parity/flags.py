@@ -25,7 +25,7 @@ FLAGS = flags.FLAGS
 
 
 def check_mirrored_towers(flag_values: flags.FlagValues) -> None:
-    """Raises `InputError` unless a command's flags are of towers and a mirrored port in one process."""
+    """Raises `InputError` unless a command's flags describe towers and a mirrored port in one process."""
     for flag, allowed in (("strategy", "mirrored"), ("placement", "towers"), ("updates", "sync"), ("workers", 1)):
         require(flag_values[flag].value == allowed, f"--{flag}", flag_values[flag].value, f"here: {allowed}")
 

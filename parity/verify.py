@@ -73,7 +73,7 @@ def _verify_recorded_run(setup: Setup) -> Verdict:
 
 
 class ExplainedComparison(NamedTuple):
-    """A comparison of towers and port, and what explains it.
+    """A comparison of towers and port, and the causes that explain its differences.
 
     Attributes:
       comparison: the result.

@@ -152,7 +152,7 @@ def old_graph_of(
 
 
 def _factors(lift: LiftedWorkload, job: Job) -> tuple[float, float]:
-    """Returns what the lift's gradients and losses are multiplied by to be the port's; see `averaging_factors`."""
+    """Returns the factors from the lift's gradients and losses to the port's; see `averaging_factors`."""
     plan, phase, port = lift.plan, lift.plan.phases[0], job.workload
     divides = port.combine == "sum" and tracing.asks_for_replicas(port, job.per_replica_batch, job.dtype)
     size = number_below_losses(plan, lift.graph, phase, job.global_batch)
@@ -197,7 +197,7 @@ def setup_against(setup: Setup, old: OldGraph) -> Setup:
 
 
 def _with_clip(setup: Setup, old: OldGraph, limit: float) -> Setup | None:
-    """Returns a setup whose both sides clip at another limit; None if the old graph has no constant of the port's.
+    """Returns a setup in which both sides clip at another limit; None if the old graph has no constant like the port's.
 
     Args:
       setup: of the port and the old graph.

@@ -80,7 +80,7 @@ def constant_increments(plan: Plan, graph: Graph) -> dict[str, int]:
 
 
 def _increment(phase: Phase, graph: Graph, name: str) -> int:
-    """Returns what a phase adds to a variable; 0 if it changes it in another way, or not at all."""
+    """Returns the number that a phase adds to a variable; 0 if it changes it in another way, or not at all."""
     effects = [effect for effect in phase.effects if name in effect.writes]
     steps = [_constant(effect, graph) for effect in effects]
     return 0 if None in steps else sum(step for step in steps if step is not None)

@@ -39,7 +39,7 @@ _VERSION = re.compile(r"V\d+$")
 
 
 class ForwardDifference(NamedTuple):
-    """The first op of a port that computes what the old graph does not.
+    """The first op of a port with a result that the old graph does not compute.
 
     Attributes:
       op: name of the op in the port.
@@ -80,7 +80,7 @@ class ForwardDifference(NamedTuple):
 def find_forward_difference(
     port: ForwardPass, old: Arrays, graph: Graph, close: float = 0.0, old_loss: str = ""
 ) -> ForwardDifference | None:
-    """Finds the first op whose inputs the old graph has and whose result it does not.
+    """Finds the first op with inputs that the old graph computes, too, and a result that it does not.
 
     Args:
       port: the port's forward pass.
@@ -108,7 +108,7 @@ def find_forward_difference(
 
 
 def _computed_from(port: ForwardPass, known: Collection[str]) -> set[str]:
-    """Ops whose values, and not only shapes, are computed from weights, batch, or tensors that the old graph has."""
+    """Ops with values, and not only shapes, that depend on weights, batch, or tensors that the old graph computes."""
     tensors, ops = {*port.given, *known}, set[str]()
     for op in port.ops:
         if op.kind not in _SHAPES and any(name in tensors for name in op.inputs):

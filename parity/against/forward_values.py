@@ -158,7 +158,7 @@ def _described(op: tf.Operation) -> ForwardOp:
 
 
 def attributes_of(node: tf.compat.v1.NodeDef) -> dict[str, str]:
-    """Returns {name: text} of a node's attributes; types, and what only the runtime reads, are left out."""
+    """Returns {name: text} of a node's attributes, without types and attributes that only the runtime reads."""
     found = {}
     for name, value in node.attr.items():
         kind = value.WhichOneof("value")

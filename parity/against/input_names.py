@@ -53,7 +53,7 @@ def match_inputs(
 
 
 def _inputs_of_port(old: Mapping[str, Input], specs: Mapping[str, InputSpec], rows: int | None) -> dict[str, str]:
-    """Returns {input of the port: input of the old graph} for those that a name or a shape tells.
+    """Returns {input of the port: input of the old graph} for those with a matching name or an unambiguous shape.
 
     Args:
       old: the old graph's inputs.
@@ -102,7 +102,7 @@ def with_port_shapes(entry: Input, spec: InputSpec, rows_of_all: int | None = 0)
 
 
 def _fits(entry: Input, spec: InputSpec, rows: int | None) -> bool:
-    """Returns whether an input of the old graph can be one of the port, whose examples have its shape and kind."""
+    """Returns whether an input of the old graph can be one of the port: their examples have the same shape and kind."""
     if (spec.kind == "float") != entry.dtype.startswith(("float", "double", "half", "bfloat")):
         return False
     if entry.is_dealt_as(spec.shape, rows):

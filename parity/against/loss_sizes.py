@@ -16,7 +16,7 @@ v1 = tf.compat.v1
 
 
 def number_below_losses(plan: Plan, graph: Graph, phase: Phase, examples: int) -> float | None:
-    """Returns what the sum of all towers' losses is divided by, of a batch of so many examples.
+    """Returns the divisor of the sum of all towers' losses, for a batch of so many examples.
 
     Args:
       plan: of the lift.

@@ -1,4 +1,4 @@
-"""A port with a step of its own against its old graph: a lift whose port the workload is.
+"""A port with a step of its own against its old graph: a lift that runs this workload as its port.
 
 All variables of such a port have the old names, so that both sides' records are those of the lift. What an update gets
 (learning rates, combined gradients) is inside the port's functions: it is not compared, the variables are.
@@ -27,7 +27,7 @@ from workloads.support.wording import SEVERAL, listed
 def with_own_step(
     lift: LiftedWorkload, port: StepWorkload, traced: TracedStep, settings: Mapping[str, object], replicas: int
 ) -> LiftedWorkload:
-    """Returns a lift whose port is a workload with a step of its own.
+    """Returns a lift that runs a workload with a step of its own as its port.
 
     Args:
       lift: the old graph.

@@ -13,7 +13,7 @@ from workloads.support.errors import InputError
 
 
 class OldGraphBatches(Source):
-    """A lift's batches with float64 inputs rounded to float32, which is what a workload gets.
+    """A lift's batches with float64 inputs rounded to float32, as a workload gets them.
 
     Args:
       job: of the lift.

@@ -85,7 +85,7 @@ def _terms(graph: Graph, tensor: TensorId, factor: float) -> Iterator[tuple[Tens
 
 
 def _variable(plan: Plan, graph: Graph, tensor: TensorId) -> str | None:
-    """Returns the weight whose value a tensor is; None of any other tensor."""
+    """Returns the weight that a tensor is the value of; None for any other tensor."""
     while tensor.name not in plan.aliases and graph.type(tensor.node) in ("Identity", "ReadVariableOp", "Enter"):
         tensor = graph.inputs(tensor.node)[0]
     return plan.aliases.get(tensor.name)

@@ -85,7 +85,7 @@ def _in_terms(evidence: Evidence, terms: Sequence[RecognizedCause]) -> Evidence:
 
 
 def terms_alone(recognized: Sequence[RecognizedCause]) -> list[RecognizedCause]:
-    """Returns the causes if all of them are other terms, so that nothing else was recognized; else none."""
+    """Returns the causes if all of them only state the same computation in other terms; otherwise none."""
     return list(recognized) if all(entry.id in TERMS for entry in recognized) else []
 
 

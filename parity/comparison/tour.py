@@ -31,7 +31,7 @@ class Visit(NamedTuple):
 
 
 class Tour(abc.ABC):
-    """Looks at the steps of a comparison, and chooses visits from what it has seen."""
+    """Observes the steps of a comparison, and chooses visits by the states and values that they had."""
 
     @abc.abstractmethod
     def observe(self, before: State, record: StepRecord, visit: Visit | None) -> None:

@@ -1,4 +1,4 @@
-"""Gradients that underflow: products of tiny numbers, whose bits depend on where a factor of a loss stands."""
+"""Gradients that underflow: the bits of such tiny products depend on the place at which a loss is scaled."""
 
 from __future__ import annotations
 

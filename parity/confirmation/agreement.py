@@ -49,7 +49,7 @@ SHRINKS = 10.0
 
 
 class Lengths(NamedTuple):
-    """Squared lengths of a difference, and of what differs."""
+    """Squared norms of a difference, and of the tensor that it is relative to."""
 
     gap: float
     whole: float
@@ -110,7 +110,7 @@ class Agreement:
         self.remaining[stage, name] = Remainder(stage, name, first, worst)
 
     def in_order(self) -> tuple[Remainder, ...]:
-        """Returns what remains, in causal order of the stages, the worst tensor of each stage first."""
+        """Returns the remaining differences in causal order of the stages, the worst tensor of each stage first."""
         return tuple(
             sorted(self.remaining.values(), key=lambda entry: (stages.STAGES.index(entry.stage), -entry.roundings))
         )
@@ -121,7 +121,7 @@ UNLIKE = TensorDifference(float("inf"), Lengths(1.0, 1.0))
 
 
 def may_be_noise(agreement: Agreement) -> bool:
-    """Tells whether float64 may show that what remains is rounding of kernels: it is only a small part of its stage."""
+    """Tells whether float64 may show that the rest is rounding of kernels: it is only a small part of its stage."""
     return bool(agreement.remaining) and all(gap <= MOST_NOISE for gap in agreement.gaps.values())
 
 
@@ -170,7 +170,7 @@ def add_step(
 
 
 def _measured_stages(user: StepRecord) -> Sequence[str]:
-    """Stages whose rounding depends on what kernels computed before them."""
+    """Stages with rounding errors that depend on those of earlier kernels."""
     if not user.combined:
         return stages.STAGES
     return MEASURED if user.gradients else (*MEASURED, stages.COMBINED)

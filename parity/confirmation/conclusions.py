@@ -1,4 +1,4 @@
-"""Confidence of causes after the search: what injecting a cause showed decides how sure the report is of it."""
+"""Confidence of causes after the search: it follows from the result of injecting each cause."""
 
 from __future__ import annotations
 

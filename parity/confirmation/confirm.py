@@ -1,4 +1,4 @@
-"""Search for the causes that explain every stage of a run: injects the recognized ones, and diagnoses what remains."""
+"""Search for the causes that explain every stage of a run: injects the recognized ones, and diagnoses the rest."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Explained(NamedTuple):
-    """Causes with their confirmations, and what none of them explains.
+    """Causes with their confirmations, and the tensors that none of them explains.
 
     Attributes:
       recognized: the causes, the most likely first.

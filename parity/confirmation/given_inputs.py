@@ -78,7 +78,7 @@ class GivenInputs:
             given.set(record.combined if record is not None and record.combined else None)
 
     def change(self) -> injection.Change:
-        """Returns the change; it comes before all other changes of replica steps, whose results it replaces."""
+        """Returns the change; it comes before all other changes of replica steps and replaces their results."""
         inputs = self
 
         class StepOfGivenInputs(ReplicaStep):

@@ -159,7 +159,7 @@ class Injections:
 
 
 def finding_key(entry: RecognizedCause) -> str:
-    """Returns a text that tells a cause with its fitted constants from any other."""
+    """Returns a text that identifies a cause with its fitted constants."""
     return repr((entry.id, entry.finding))
 
 
@@ -181,7 +181,7 @@ def _agreement(
 
 
 def _given_first_values(causes: Sequence[RecognizedCause]) -> set[str]:
-    """Variables whose first values are the user's own: random numbers cannot be fitted."""
+    """Variables that begin with the user's own values, as random numbers cannot be fitted."""
     return {
         name
         for entry in causes

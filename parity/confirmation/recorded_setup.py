@@ -1,4 +1,4 @@
-"""Setup of a recording's job: a built-in workload with the recorded fields, where that is what was recorded."""
+"""Setup of a recording's job: a built-in workload with the recorded fields, if the recording is of one."""
 
 from __future__ import annotations
 

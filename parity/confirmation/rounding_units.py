@@ -31,7 +31,7 @@ class Rules(NamedTuple):
 def units_of_tensor(
     stage: str, name: str, mine: np.ndarray, other: np.ndarray, user: UserStep, rules: Rules
 ) -> np.ndarray:
-    """Returns the magnitude whose rounding is one unit of a tensor's difference, for each element.
+    """Returns, for each element, the magnitude whose rounding error is one unit of a tensor's difference.
 
     Args:
       stage: the tensor's stage.

@@ -106,7 +106,7 @@ def _update_lines(evidence: Evidence) -> Iterator[str]:
             if known:
                 misfit = updates.misfit(updates.own_form)
                 size = f"within {misfit:.1f} roundings" if np.isfinite(misfit) else "with values that are not finite"
-                yield f"{side}'s weights change by {known[0]:.6g} x what its rule gives, {size}"
+                yield f"{side}'s weights change by {known[0]:.6g} x the update of its rule, {size}"
             else:
                 yield f"{side}'s rule changes no weight"
 

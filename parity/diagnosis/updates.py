@@ -161,7 +161,7 @@ def _fit_decay(update: ObservedUpdate, expected: np.ndarray) -> DecayFit:
 
 
 def _still_weights(update: ObservedUpdate, expected: np.ndarray, eps: float) -> list[str]:
-    """Names of the weights of which no element moved, though one should have moved by more than rounding hides."""
+    """Names of the weights in which no element moved, though one should have moved by more than a rounding error."""
     names = []
     for name, part in update.parts():
         due = np.abs(expected[part]) > 4 * eps * np.abs(update.weights[part])

@@ -1,4 +1,4 @@
-"""Recognized causes as blocks of a page, from what `--json` holds."""
+"""Recognized causes as blocks of a page, made from the content of `--json`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_LISTED = 12
 
 
 def cause_blocks(content: Mapping[str, Any]) -> list[str]:
-    """Returns the causes of `--json`, the most likely first, and what none of them explains."""
+    """Returns blocks for the causes of `--json`, the most likely first, and for unexplained differences."""
     found = [entry.get("sentence", "") for entry in content.get("unexplained", [])]
     if content.get("remaining") is not None:  # injecting the causes shows more than their criteria
         remaining = tuple(Remainder(**entry) for entry in content["remaining"])

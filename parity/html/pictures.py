@@ -50,13 +50,13 @@ def difference_pictures(history: History, tolerance: str) -> list[str]:
 
     Args:
       history: of all steps.
-      tolerance: "exact" or "auto", which measures in units of what is allowed.
+      tolerance: "exact" or "auto", which measures in units of the tolerance.
     """
     if not history.differences:
         number = sum(map(len, history.names.values()))
         have = counted(number, "tensor has", "tensors have")
         return [paragraph(f"Nowhere: {have} identical bits in each of {counted(len(history.losses), 'step')}.")]
-    value, unit = (_share, "in units of what is allowed") if tolerance == "auto" else (_relative, "relative difference")
+    value, unit = (_share, "in units of the tolerance") if tolerance == "auto" else (_relative, "relative difference")
     steps = [pair.step for pair in history.losses]
     by_stage = _cells(history.differences, lambda entry: entry.stage, value)
     ordered: Cells = {stage: by_stage.get(stage, {}) for stage in stages.STAGES if stage in history.names}

@@ -105,7 +105,7 @@ class _Search:
         return self._found(layer_of_tap(producer or name), FORWARD, name, found[name], [name] if producer else [])
 
     def loss(self) -> FirstLayer | None:
-        """The loss, where it differs, as does what it hands back to the last tap; a penalty hands nothing to it."""
+        """The loss, if it differs and so does its gradient to the last tap; a penalty has no gradient to that tap."""
         hands_back = bool(self.taps) and self.taps[-1] in self.differing.activation_gradients
         return (
             FirstLayer(LOSS_FUNCTION, FORWARD, "loss", self.left.step) if self.differing.loss and hands_back else None

@@ -14,7 +14,7 @@ WHOLE = 1e-3
 
 
 def producer_of(name: str, taps: Sequence[str], record: StepRecord) -> str | None:
-    """Returns the tap whose value is a layer's input; None if that is no tap's.
+    """Returns the tap that a layer takes as its input; None if the input is no tap.
 
     Args:
       name: of the input.
@@ -29,7 +29,7 @@ def producer_of(name: str, taps: Sequence[str], record: StepRecord) -> str | Non
 
 
 def readers_of(name: str, taps: Sequence[str], record: StepRecord) -> list[str]:
-    """Returns the inputs whose value is that of a tap.
+    """Returns the inputs with the value of a tap.
 
     Args:
       name: of the tap.
@@ -44,7 +44,7 @@ def readers_of(name: str, taps: Sequence[str], record: StepRecord) -> list[str]:
 
 
 def withholding_readers(name: str, readers: Sequence[str], record: StepRecord) -> list[str]:
-    """Returns the readers of a tap whose gradients do not wholly reach it.
+    """Returns the readers of a tap that pass only a part of their gradients to it.
 
     A tap's gradient is the sum of its readers'; the part of each is fitted.
 

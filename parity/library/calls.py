@@ -86,7 +86,7 @@ def assert_parity(
 
 
 def _run(module: str, flags: dict[str, FlagValue]) -> CommandEnd:
-    """Runs a command with flags, where it can import what this process can; see `verify` for what is raised."""
+    """Runs a command with flags in a process with this one's import path; see `verify` for the exceptions."""
     arguments = [f"--{name}={child_command.flag_text(value)}" for name, value in flags.items()]
     path = child_command.child_environment()["PYTHONPATH"]
     places = [place for place in sys.path if place and os.path.isdir(place)]

@@ -1,4 +1,4 @@
-"""pytest plugin: the fixture `parity_job`, and `--parity-report` for a file of what its comparisons gave.
+"""pytest plugin: the fixture `parity_job`, and `--parity-report` for a file with the results of its comparisons.
 
 def test_port(parity_job):
     parity_job("port.py:PORT", replicas=4)

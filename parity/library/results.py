@@ -1,4 +1,4 @@
-"""Results of `parity.verify` and `parity.diagnose`: what a command's `--json` file holds, and the report it printed."""
+"""Results of `parity.verify` and `parity.diagnose`: a command's `--json` file, and the report it printed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Verification(_Result):
         return list(self.content["not_shown"])
 
     def summary(self) -> dict[str, Any]:
-        """Returns what a list of results shows of this one: workload, verdict, steps, causes and what was not shown."""
+        """Returns this result's entry in a list of them: workload, verdict, steps, causes, reasons of NOT SHOWN."""
         return {
             "workload": self.content["workload"],
             "verdict": self.verdict,

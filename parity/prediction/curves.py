@@ -1,4 +1,4 @@
-"""Curves of a prediction: the steps of both sides of a job against its number of replicas, and what would help."""
+"""Curves of a prediction: step time of both sides of a job against its number of replicas, and possible speedups."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class JobPrediction(NamedTuple):
 def predict_job(
     setup: Setup, machine: Machine, sides: Sequence[str], scaling: str, progress: Progress
 ) -> JobPrediction:
-    """Predicts the sides of a job at each number of replicas, and what would make them faster.
+    """Predicts both sides of a job at each number of replicas, and the changes that would make them faster.
 
     Args:
       setup: the job.

@@ -129,7 +129,7 @@ def _forward_inputs(op: tf.Operation) -> list[tf.Tensor]:
 
 
 def _constants(order: Iterable[tf.Operation]) -> set[str]:
-    """Names of the ops whose values are known before the first step."""
+    """Names of the ops with values that are known before the first step."""
     found: set[str] = set()
     for op in order:
         static = op.type in _SHAPES and all(tensor.shape.is_fully_defined() for tensor in op.inputs)

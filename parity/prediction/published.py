@@ -1,4 +1,4 @@
-"""Published scaling of training on clusters: what was measured, on what, and where it is written."""
+"""Published scaling of training on clusters: the measurements, their machines, and their sources."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def gains(graph: StepGraph, machine: Machine) -> list[Gain]:
 
 
 def binding_resource(found: Sequence[Gain]) -> str:
-    """Returns the resource whose doubling, or removal, gains most; see `gains`."""
+    """Returns the resource that is worth most to double or remove; see `gains`."""
     return RESOURCES[found[0].change]
 
 

@@ -1,4 +1,4 @@
-"""Where kernels run and what waits: each device's share of the kernels' time, and the op that it waits for longest."""
+"""Where kernels run: each device's share of the kernels' time, and the op that it waits for longest."""
 
 from __future__ import annotations
 

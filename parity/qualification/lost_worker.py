@@ -36,7 +36,7 @@ FLAGS.set_default("strategy", "parameter_server")
 
 
 class FinalLosses(NamedTuple):
-    """Final losses of the runs that kept all workers, and of those of which one was killed."""
+    """Final losses of the runs with all workers, and of those in which one was killed."""
 
     kept: list[float]
     killed: list[float]

@@ -111,7 +111,7 @@ def search_settings(
 
 
 def _try_values(knob: Knob, best: Settings, start: Callable[[Settings], Tuned], plan: SearchPlan) -> list[Trial]:
-    """Trials of a knob's values, at most one of which is kept."""
+    """Trials of the values of one setting; at most one of them is adopted."""
     candidates = [best.join(value) for value in knob.values]
     measured = _gains(best, candidates, start, plan.rounds, plan.seconds)
     faster = [gain.median for _, gain in measured if gain is not None and gain.low > 1]

@@ -41,7 +41,7 @@ class Settings:
         return dataclasses.replace(setup, job=job, modern=dataclasses.replace(setup.modern, **dict(self.options)))
 
     def command_line(self) -> str:
-        """Returns what to write before and after a command to repeat the settings; "..." stands for the command.
+        """Returns the text before and after a command that repeats the settings; "..." stands for the command.
 
         >>> Settings((("xla", True), ("steps_per_call", 10)), (("TF_ENABLE_ONEDNN_OPTS", "0"),), 4).command_line()
         'TF_ENABLE_ONEDNN_OPTS=0 ... --xla=true --steps_per_call=10 --replicas=4'

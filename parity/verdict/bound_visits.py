@@ -122,7 +122,7 @@ def visit_clip(setup: Setup, specs: Sequence[VariableSpec], coverage: Measuremen
 
 
 def _clipping_outcomes(coverage: Measurement) -> list[MutantOutcome]:
-    """Returns the outcomes of the mutants of the clipping, and of what it hides, in the same order at any limit."""
+    """Returns the outcomes of the mutants of the clipping and of values that it hides, in one order at any limit."""
     return [outcome for outcome in coverage.outcomes if outcome.mutant.choice in (Choice.CLIP, Choice.COMBINE)]
 
 

@@ -30,7 +30,7 @@ from workloads.records.reader import Recording
 
 
 class Explanation(NamedTuple):
-    """The causes that are recognized, and what they are recognized from.
+    """The recognized causes, and the measurements that they are recognized from.
 
     Attributes:
       recognized: the causes, the most likely first.
@@ -191,7 +191,7 @@ def _has_whole_terms(recognized: list[RecognizedCause]) -> bool:
 
 
 def explain_recordings(left: Recording, right: Recording, steps: int = 0, confirm: bool = False) -> Explanation:
-    """Recognizes the causes of the difference between two open recordings; Ctrl-C leaves out what confirms them.
+    """Recognizes the causes of the difference between two open recordings; Ctrl-C skips their confirmation.
 
     Args:
       left: the reference.

@@ -62,6 +62,6 @@ class MetricsCheck:
         result.add_failures(failures)
 
     def close(self) -> None:
-        """Frees what the evaluations hold."""
+        """Frees the resources of the evaluations."""
         self._left.close()
         self._right.close()

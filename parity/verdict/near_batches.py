@@ -22,7 +22,7 @@ MARGIN = 32
 
 
 class NearBatches(Source):
-    """A source whose steps from `steps` on get batches of earlier steps, where it would have to read up to them.
+    """A source that gives steps from `steps` on the batches of earlier steps, to avoid reading all batches up to them.
 
     A visit to step 100,000 then needs no 100,000 batches; on both sides it gets the same one.
 
@@ -65,7 +65,7 @@ class NearBatches(Source):
 
 
 def with_near_batches(setup: Setup, steps: int) -> Setup:
-    """Returns a setup whose far steps have near batches.
+    """Returns a setup in which far steps get the batches of earlier ones.
 
     Args:
       setup: of a comparison.

@@ -1,4 +1,4 @@
-"""The part of a job that another framework's recording holds: what is compared with it, and what is left out."""
+"""The part of a job that another framework's recording holds: only these values are compared with it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class RecordedPart:
 
     @staticmethod
     def of(recording: Recording) -> RecordedPart:
-        """Returns the part that a recording holds, whose first step is read."""
+        """Returns the part that a recording holds, read from its first step."""
         return RecordedPart(recording.step())
 
     def filter_records(self, program: Program) -> Program:
-        """Wraps a program, so that its records and states hold what the recording holds."""
+        """Wraps a program so that its records and states hold only the values that the recording holds."""
         return _FilteredProgram(program, self)
 
     def of_state(self, state: State) -> State:
@@ -91,7 +91,7 @@ class RecordedPart:
 
 
 class _FilteredProgram(RecordRewriter):
-    """A program whose records and states are cut down to what a recording holds.
+    """A program with records and states that are cut down to the values of a recording.
 
     Args:
       program: the program.
@@ -111,7 +111,7 @@ class _FilteredProgram(RecordRewriter):
         return self._part.of_state(super().state())
 
     def load(self, state: State) -> None:
-        """Loads a state; what the recording does not hold gets the program's own value of that step, however often."""
+        """Loads a state; values that the recording lacks are the program's own of that step, at each loading."""
         if state.step not in self._whole:
             self._keep(dataclasses.replace(self._program.state(), step=state.step))
         own = self._whole[state.step]

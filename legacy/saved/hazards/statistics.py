@@ -96,7 +96,7 @@ def _averages_to_show(found: Analysis) -> set[str]:
 
 
 def _computed_from(graph: Graph, names: list[str]) -> set[str]:
-    """The nodes that some nodes' values are computed from: of what a `tf.Print` takes, only what it hands on."""
+    """The nodes that some nodes' values are computed from; of a `tf.Print`, only the input that it returns."""
     seen, todo = set(names), list(names)
     while todo:
         name = todo.pop()

@@ -37,12 +37,12 @@ def fold_rows(rows: list[Row]) -> list[tuple[Row, int]]:
 
 
 def _outline(row: Row) -> tuple[str, ...]:
-    """A key that rows which are alike share."""
+    """A key that is equal for rows that become one."""
     return tuple(_NUMBER.sub("*", str(cell)) if column in NAMES else str(cell) for column, cell in row.items())
 
 
 def _common(rows: list[Row]) -> Row:
-    """The first of some rows, with `*` for each number in its names that is another one in another row."""
+    """The first of some rows, with `*` for each number in its names that differs between the rows."""
     return {c: _common_name([str(row[c]) for row in rows]) if c in NAMES else cell for c, cell in rows[0].items()}
 
 

@@ -69,7 +69,7 @@ def _can_be_lifted(plan: Plan, refused: Sequence[str]) -> str:
     """Whether a graph can be lifted, and on what condition; `refused` are the types of its unsafe ops."""
     in_model = sorted(python_in_model(plan))
     if in_model:
-        return f"only with what {listed(in_model, 2)} made as data: Python in the model, whose code is not in the graph"
+        return f"only with the results of {listed(in_model, 2)} as data: Python in the model, which is not in the graph"
     if refused:
         return f"if you trust it: a step runs {', '.join(refused)}"
     apart = divided_loops(plan)

@@ -1,4 +1,4 @@
-"""Losses and statistics of a graph that cannot be analysed, as far as its single nodes tell them."""
+"""Losses and statistics of a graph that cannot be analysed, as far as single nodes show them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def loss_rows(whole: WholeGraph) -> list[Row]:
 
 
 def _depends_on(whole: WholeGraph, name: str) -> str:
-    """Returns what a node is computed from, in words."""
+    """Returns the kind of values that a node depends on, in words."""
     graph = whole.graph
     before = graph.ancestors([name], controls=False)
     if any(op_types.is_source(graph.type(node)) and node in whole.data for node in before):
@@ -49,7 +49,7 @@ def _depends_on(whole: WholeGraph, name: str) -> str:
 
 
 def statistic_rows(whole: WholeGraph) -> list[Row]:
-    """Returns a row for each array that the train ops move by data, and for each average of weights.
+    """Returns a row for each array that the train ops update from data, and for each average of weights.
 
     Args:
       whole: a graph with its updates.
@@ -72,7 +72,7 @@ def statistic_rows(whole: WholeGraph) -> list[Row]:
 
 
 def _slots(whole: WholeGraph) -> set[str]:
-    """The variables that update rules take as such, which are weights and slots."""
+    """The variables that update ops take by reference or handle: weights and slots."""
     graph = whole.graph
     applies = [name for name in whole.applies if op_types.is_apply(graph.type(name))]
     taken = {tensor.node for name in applies for tensor in graph.inputs(name)}
@@ -80,7 +80,7 @@ def _slots(whole: WholeGraph) -> set[str]:
 
 
 def _towers(whole: WholeGraph, name: str) -> str:
-    """The towers whose data an update takes."""
+    """The towers whose data an update depends on."""
     towers = sorted(whole.data_towers(name))
     return "data of " + ", ".join(f"tower {tower}" for tower in towers) if towers and whole.count > 1 else "data"
 
@@ -94,7 +94,7 @@ def _averaged(whole: WholeGraph, name: str) -> str:
 
 
 def _decay(whole: WholeGraph, name: str) -> str:
-    """The share of its value that a variable keeps, where constants tell it."""
+    """The share of its value that a variable keeps in each step, if it is a constant."""
     share, most = kept_share(whole, name).share, most_kept(whole, name)
     if TOLERANCE < share < 1 - TOLERANCE:
         return f"{share:g}"

@@ -1,4 +1,4 @@
-"""Learning rates of a graph that cannot be analysed, as far as its single nodes tell them."""
+"""Learning rates of a graph that cannot be analysed, as far as single nodes show them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rate_rows(whole: WholeGraph) -> list[Row]:
 
 
 def _origin(whole: WholeGraph, tensor: TensorId) -> TensorId:
-    """The tensor that copies hand on."""
+    """The tensor behind ops that only copy it."""
     while whole.graph.type(tensor.node) in _COPIES and whole.graph.inputs(tensor.node):
         tensor = whole.graph.inputs(tensor.node)[0]
     return tensor

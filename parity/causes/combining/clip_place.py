@@ -46,7 +46,7 @@ def clip_before_reduce(evidence: Evidence) -> Finding | None:
     if found.port.reduce == "mean" and near(found.port.limit, found.legacy.limit * evidence.replicas, 1e-3):
         applied = f"sum of clip(g_i / N, {found.legacy.limit:.6g}): up to {evidence.replicas} x the limit gets through"
     return Finding(
-        "The port clips each replica's gradients before they are reduced; legacy clips what was reduced. It applies "
+        "The port clips each replica's gradients before the reduction; legacy clips the reduced gradients. It applies "
         f"{applied}.",
         found.confidence,
         found.because,
@@ -70,8 +70,8 @@ def tower_clip(evidence: Evidence) -> Finding | None:
     if found is None or found.legacy.where != "tower" or found.port.where != "combined":
         return None
     return Finding(
-        f"Legacy clips each tower's gradients to {found.legacy.limit:.6g} and then combines them; the port clips what "
-        "was combined.",
+        f"Legacy clips each tower's gradients to {found.legacy.limit:.6g} and then combines them; the port clips "
+        "the combined gradients.",
         found.confidence,
         found.because,
         found.constants,

@@ -39,8 +39,8 @@ def combined_partly_scaled(evidence: Evidence) -> Finding | None:
         return None
     listed = ", ".join(f"{name} {format_factor(factor)} x" for name, factor in list(factors.items())[:4])
     return Finding(
-        f"The combined gradients of {counted(len(factors), 'weight')} are a number times what the port's replicas "
-        f"computed ({listed}); the others are combined as in legacy.",
+        f"The combined gradients of {counted(len(factors), 'weight')} are a constant times the combination "
+        f"of the port's replicas' gradients ({listed}); the others are combined as in legacy.",
         HIGH,
         f"weight by weight, the same factor in {counted(len(rows), 'step')}",
         {"factors": tuple((name, shortest_decimal(factor, SAME_FACTOR)) for name, factor in factors.items())},
@@ -119,8 +119,8 @@ CAUSES = (
         id="COMBINED_PARTLY_SCALED",
         stage=stages.COMBINED,
         title="some combined gradients have a factor",
-        signature="Each replica's gradients agree; the combined gradients of some weights are one number times what "
-        "the replicas' combine to",
+        signature="Each replica's gradients agree; the combined gradients of some weights are a constant "
+        "times the combination of the replicas'",
         why="Gradients are scaled, or their sign is reversed, between the all-reduce and the optimizer: multipliers of "
         "layers, a sum for some variables and a mean for others.",
         fix="Combine all gradients alike.",

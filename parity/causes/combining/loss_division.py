@@ -42,7 +42,7 @@ def loss_not_divided(evidence: Evidence) -> Finding | None:
     elif totals.replicas_shown:
         because = "each replica's own gradients are that much larger, and are combined in the same way"
     else:
-        because = "worked out from what the optimizer got"
+        because = "computed from the combined gradients"
     unique = summed or evidence.replicas != 2
     return Finding(
         f"Every gradient is {format_factor(totals.total)} x legacy's, the number of replicas: gradients are summed "

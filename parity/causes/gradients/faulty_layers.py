@@ -202,7 +202,7 @@ def smoothed_cross_entropy(logits: tf.Tensor, labels: tf.Tensor, smoothing: floa
 
 
 def smoothed_labels(smoothing: float) -> injection.Change:
-    """Injects labels of which this part is spread over all classes."""
+    """Injects label smoothing: this share of each label is spread over all classes."""
     return in_function(layers, "cross_entropy", functools.partial(smoothed_cross_entropy, smoothing=smoothing))
 
 

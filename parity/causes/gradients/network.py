@@ -147,7 +147,7 @@ def _are_far_apart(evidence: Evidence) -> bool:
 
 
 def _parts_in_a_product(evidence: Evidence) -> bool:
-    """Whether the passes diverge in what a layer with weights makes of equal inputs, before any activation."""
+    """Whether the passes diverge first in a layer with weights and equal inputs, before any activation."""
     layer = find_diverging_layer(evidence)
     return layer is not None and layer.way == FORWARD and layer.tensor.endswith(WITHOUT_ACTIVATION)
 

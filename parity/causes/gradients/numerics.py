@@ -113,9 +113,9 @@ def float_order(evidence: Evidence) -> Finding | None:
             f" Losses and gradients of {counted(len(unjudged_passes), 'step')} (the first: step {unjudged_passes[0]}) "
             "could not be compared: the weights had diverged."
         )
-    of_update = "each side does what the rule makes of its own inputs, to a few roundings."
+    of_update = "each side's update is the rule's for its own inputs, to a few roundings."
     if evidence.context.optimizer is None and set(deviations.differing) & {stages.WEIGHTS, stages.SLOTS}:
-        of_update = "the port does what legacy does, to a few roundings."
+        of_update = "the port's update is legacy's, to a few roundings."
         unjudged += (
             " No rule of the update is known, and a small fault of it would look the same: parity.verify "
             "--tolerance=auto compares updates in float64."

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def moving_deviation(evidence: Evidence) -> Finding | None:
-    """Recognizes MOVING_DEVIATION: what the port's moving variances take in is a function of legacy's variance."""
+    """Recognizes MOVING_DEVIATION: the port's moving variances average a function of legacy's batch variance."""
     found = fit_variance_transform(evidence)
     if found is None:
         return None
@@ -59,7 +59,7 @@ CAUSES = (
         id="MOVING_DEVIATION",
         stage=stages.STATISTICS,
         title="the moving variance is kept as a deviation",
-        signature="The moving means agree; what the moving variances take in is the root of legacy's",
+        signature="The moving means agree; the moving variances average the square root of legacy's batch variances",
         why="A library that stores the standard deviation, or its reciprocal, under a name that reads like a variance.",
         fix="Square it when statistics are compared or converted, and keep the variance in the port.",
         criterion=moving_deviation,

@@ -209,8 +209,7 @@ CAUSES = (
         id="STALE_GRADIENT",
         stage=stages.WEIGHTS,
         title="updates read gradients of other steps",
-        signature="Slots and weights are what the rule makes of an earlier step's gradient, or of the mean of the last "
-        "ones",
+        signature="Slots and weights are the rule's for an earlier step's gradient, or for the mean of the last ones",
         why="Asynchronous or pipelined updates, a buffer of accumulated gradients that is not emptied, or an update "
         "that runs before its step's all-reduce.",
         fix="Apply each step's combined gradient in that step.",

@@ -48,7 +48,7 @@ def sparse_duplicates(evidence: Evidence) -> Finding | None:
 
 
 def _wrong_rows_of(name: str, updates: Updates) -> Finding | None:
-    """Recognizes a weight of which only rows with a gradient are wrong, or only rows without one."""
+    """Recognizes a weight in which only rows with a gradient are wrong, or only rows without one."""
     if any(name in step.still for step in updates.steps):
         return None  # `VARIABLE_NOT_TRAINED`: a dense weight's rows may be without a gradient, too
     rows = [step.rows[name] for step in updates.steps if name in step.rows]

@@ -75,8 +75,8 @@ def update_scaled(evidence: Evidence) -> Finding | None:
     if residual > 1e-2 or another_epsilon(evidence) or better_form(left, right, FormKind.KERAS_SLOT):
         return None
     return Finding(
-        f"The port's weights change by {format_factor(ratios[0])} x what its own gradient, slots and learning rate "
-        "give.",
+        f"The port's weights change by {format_factor(ratios[0])} x the update from its own gradient, slots and "
+        "learning rate.",
         HIGH,
         f"the same factor in {counted(len(ratios), 'step')}, residual {residual:.1e}",
         {"factor": shortest_decimal(float(np.median(ratios)), 1e-5)},

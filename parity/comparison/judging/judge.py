@@ -31,7 +31,7 @@ NOT_MEASURED = "no programs in float64 were asked for"
 
 
 class Judge:
-    """Compares records tensor by tensor and enters what it finds into a `Verification`.
+    """Compares records tensor by tensor and enters the differences into a `Verification`.
 
     Args:
       result: the `Verification` to fill; its tolerance and mode apply.
@@ -125,7 +125,7 @@ class Judge:
             result.passed = False
 
     def finish(self) -> None:
-        """Completes the result: judges what only all steps together show."""
+        """Completes the result with the judgements that need all steps together."""
         for stage, factors in self._factors.items():
             self._judge_factor(stage, factors)
         if self._small and not self._result.has_identical_bits:
@@ -247,5 +247,5 @@ def _rounded_to_half(name: str, rounded: Sequence[str]) -> str:
     """Returns the reason why differences as large as half precision rounds are not shown to be rounding."""
     return (
         f"the job computes in {name}, and {counted(len(rounded), 'difference is', 'differences are')} as large as its "
-        f"rounding makes them (the first: {rounded[0]}): a smaller fault cannot be told from it"
+        f"rounding makes them (the first: {rounded[0]}): a smaller fault would look the same"
     )

@@ -1,4 +1,4 @@
-"""Sentence on a variable that the original's step changed otherwise than the old graph here, from equal gradients."""
+"""Sentence on a variable that the original's step updated differently from the old graph here, from equal gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WITH = "legacy.lift --with names an op that the program ran besides"
 
 
 def cause_of_difference(original: Verification, plan: Plan) -> str:
-    """Returns why the original differs from the old graph here, in so far as the first difference tells.
+    """Returns why the original differs from the old graph here, as far as the first difference shows it.
 
     Kernels of another TensorFlow show in losses and gradients. Where these agree, and a variable does not that both
     sides took from one state, the original may have run an op that the lift lacks.

@@ -1,4 +1,4 @@
-"""Options of a comparison: what has to agree, programs that take part beside the two, and observers of the steps."""
+"""Options of a comparison: the stages that have to agree, further programs, and observers of the steps."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class ThreeWays:
 
     @property
     def passed(self) -> bool:
-        """Whether the port does what the original did."""
+        """Whether the port agrees with the original."""
         return self.judged.passed
 
 
@@ -270,7 +270,7 @@ def _fed_text(folder: str, plan: Plan) -> str:
 
 
 def _missing(plan: Plan, records: Sequence[StepRecord]) -> list[str]:
-    """Lines about what the recording does not hold."""
+    """Lines about values that the recording does not hold."""
     missing = [f"numbers that {noise.name} draws inside a loop or a branch" for noise in plan.noise if noise.in_loop]
     for phase, record in zip(plan.phases, records):
         if phase.losses and not record.losses:

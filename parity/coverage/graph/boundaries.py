@@ -19,7 +19,7 @@ _ADDED = ("Add", "AddV2", "Sub", "AssignAdd")
 
 
 def is_boundary(graph: Graph, constants: Collection[str]) -> bool:
-    """Tells whether a whole number is a step at which a program changes what it does.
+    """Tells whether a whole number is a step at which a program changes its behaviour.
 
     Args:
       graph: the graph.

@@ -46,7 +46,7 @@ def is_term_of_floor(graph: Graph, constants: Collection[str]) -> bool:
 
 
 def only_asks_finite(graph: Graph, constants: Collection[str]) -> bool:
-    """Returns whether nodes of a constant are only multiplied by what is then only asked whether it is finite."""
+    """Returns whether nodes of a constant are only used in products that are only tested for being finite."""
     return _is_only_in(graph, constants, ("Mul",), ASK_FINITE)
 
 

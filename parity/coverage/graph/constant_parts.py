@@ -59,7 +59,7 @@ class ConstantParts:
         return np.asarray(value).dtype.kind == "f" and not np.any(value)
 
     def values(self, names: list[str], replaced: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """Returns the values of tensors, without what the graph does before it computes them.
+        """Returns the values of tensors, without the ops that the graph runs before it computes them.
 
         Args:
           names: of the tensors.

@@ -86,7 +86,7 @@ class ConstantIndex:
         self._parts = ConstantParts(self._graph)
 
     def constants(self) -> Iterator[GraphConstant]:
-        """Yields the constants whose change makes sense: all floats, and the whole numbers that are no shapes.
+        """Yields the constants that can be changed: all floats, and the whole numbers that are no shapes.
 
         Whole numbers: those that learning rates, keys of random numbers and functions of the step are computed from.
         """
@@ -146,12 +146,12 @@ class ConstantIndex:
             yield words, {node + ":0": value for node in constant.nodes}
 
     def step_numbers(self) -> StepNumbers:
-        """Returns the numbers by which changed constants of the step reach what depends on data."""
+        """Returns the numbers through which changed constants of the step affect values that depend on data."""
         run = self._graph.ancestors(self._program.train_nodes())
         return StepNumbers(self._program, self._graph, _changing(self._graph, run))
 
     def bounds(self) -> Iterator[GraphConstant]:
-        """Yields the constants of the update that bound what a step computes, as the limit of a clipping does."""
+        """Yields the constants of the update that bound values of a step, such as the limit of a clipping."""
         for constant in self.constants():
             if constant.in_towers or not np.any(constant.value) or not np.isfinite(constant.value).all():
                 continue
@@ -197,7 +197,7 @@ class ConstantIndex:
         return self._hidden.why(changed)
 
     def counted_numbers(self) -> list[int]:
-        """Returns the numbers, from 2 on, that learning rates are made of: among them are steps of the schedule."""
+        """Returns the numbers from 2 on that learning rates are computed from: among them are steps of the schedule."""
         nodes = self._ancestors_of_tensors(self._program.rate_tensors())
         values = [self._value(node) for node in nodes if self._graph.type(node) == "Const"]
         scalars = [float(value.item()) for value in values if value.size == 1 and value.dtype.kind in "iuf"]
@@ -225,7 +225,7 @@ class ConstantIndex:
 
     @functools.cached_property
     def _ends(self) -> set[str]:
-        """Nodes whose values are compared, or change what is compared."""
+        """Nodes with values that are compared, or that change compared values."""
         changing = _changing(self._graph, self._graph.ancestors(self._program.train_nodes()))
         shown = self._program.tower_tensors() + self._program.rate_tensors()
         return changing | {parse_tensor_name(name).node for name in shown}

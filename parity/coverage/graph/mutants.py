@@ -157,7 +157,7 @@ class MutatedTowers:
         return self._refused[key] or self._hidden[key]
 
     def _effects(self, change: ConstantChange, step: ObservedStep) -> Iterator[Effect]:
-        """Yields what a changed constant changes in a step; in a visit, also what the opposite change does."""
+        """Yields the effects of a changed constant in a step; in a visit, also those of the opposite change."""
         values, opposite, branches = change.values, change.opposite, change.branches
         right = self._unchanged(step)
         if branches and not any(self._may_take(branch) for branch in branches):

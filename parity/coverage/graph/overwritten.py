@@ -16,7 +16,7 @@ _COPIES = ("Identity", "RefIdentity", "ReadVariableOp")
 
 
 def find_overwritten(graph: Graph, run: Collection[str]) -> set[str]:
-    """Finds the assignments whose value a later one replaces in every step.
+    """Finds the assignments that a later one overwrites in every step.
 
     So it is where each of several towers assigns what it computed for one moving mean, one after the other.
 
@@ -40,7 +40,7 @@ def find_overwritten(graph: Graph, run: Collection[str]) -> set[str]:
 
 
 def _is_replaced(graph: Graph, run: Collection[str], variable: str, name: str, later: str) -> bool:
-    """Whether an assignment always comes before another one, and what reads the variable before it or after both."""
+    """Whether an assignment always comes before another one, and every read of the variable before it or after both."""
     if name == later or name not in graph.ancestors([later]):
         return False
     early, late = graph.ancestors([name]), graph.descendants([later])

@@ -1,4 +1,4 @@
-"""Functions of the step: what is computed from counters and constants alone, such as when an update is due."""
+"""Functions of the step: values computed from counters and constants alone, such as whether an update is due."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _VARYING = ("Random", "Multinomial", "Iterator", "Dequeue", "PyFunc", "Placehold
 
 
 def functions_of_step(graph: Graph, nodes: Collection[str]) -> set[str]:
-    """Finds what is computed from step counters, and otherwise from constants alone.
+    """Finds values that depend on step counters, and on nothing else but constants.
 
     Args:
       graph: the graph.
@@ -35,7 +35,7 @@ def functions_of_step(graph: Graph, nodes: Collection[str]) -> set[str]:
 
 
 def functions_and_constants(graph: Graph, nodes: Collection[str]) -> tuple[set[str], set[str]]:
-    """Finds what is computed from step counters and constants, and what from constants alone; see `functions_of_step`.
+    """Finds values that depend on step counters, and those on constants alone; see `functions_of_step`.
 
     Returns:
       The names of the nodes of either kind.

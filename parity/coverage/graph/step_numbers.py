@@ -27,7 +27,7 @@ class NumberChange(NamedTuple):
     after: dict[str, np.ndarray]
 
     def is_beyond(self, other: NumberChange) -> bool:
-        """Returns whether the change is of the numbers of another one, each as far from its own value or farther.
+        """Returns whether this change is of the same numbers as another one, and moves each at least as far.
 
         A number that is no float has to be changed to the same value, and a float in the same direction.
         """
@@ -37,7 +37,7 @@ class NumberChange(NamedTuple):
 
 
 class StepNumbers:
-    """The numbers by which changed constants of the step reach what depends on data.
+    """The numbers through which changed constants of the step affect values that depend on data.
 
     Args:
       program: runs the graph.

@@ -1,4 +1,4 @@
-"""Nodes of a graph that are zero whatever the data: what is only multiplied by them changes nothing."""
+"""Nodes of a graph that are zero for all data: values that are only multiplied by them have no effect."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def detects_any_bit(effect: Effect) -> bool:
 
 
 def detector_in_float64(allowed: Mapping[str, float]) -> Detector:
-    """Returns the detector of a comparison whose tensors are judged in float64.
+    """Returns the detector of a comparison that judges its tensors in float64.
 
     Args:
       allowed: {stage: relative difference} of the stages that may differ by more, where formulas agree in float32 only.
@@ -72,10 +72,10 @@ def _differs(effect: Effect, limit: float) -> bool:
 
 
 def _are_equal(left: np.ndarray, right: np.ndarray) -> bool:
-    """Whether float arrays have the same bits, as most tensors of a step with one changed constant: soonest told."""
+    """Whether float arrays have the same bits, as most tensors do where one constant is changed; the cheapest test."""
     return left.dtype == right.dtype and left.shape == right.shape and have_same_bits(left, right)
 
 
 def _is_finite(*arrays: np.ndarray) -> bool:
-    """Whether no entry is NaN or infinite: after an overflow, a tensor says nothing about what made it."""
+    """Whether no entry is NaN or infinite: after an overflow, a tensor shows nothing about its cause."""
     return all(map(is_finite, arrays))

@@ -46,7 +46,7 @@ def schedule_mutants(job: Job, rate: RateFunction, boundaries: list[int]) -> Ite
 
 
 def _counting_mutants(job: Job, rate: RateFunction, steps: list[int]) -> Iterator[Mutant]:
-    """Mutants of what the schedule counts, where it counts anything."""
+    """Mutants of the unit in which the schedule counts, such as steps or examples; none if it counts nothing."""
     late = _mutant("schedule.step", "counted from one", rate, lambda step: rate(step + 1), steps)
     if not late.harmless():
         yield late

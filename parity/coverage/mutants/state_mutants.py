@@ -1,4 +1,4 @@
-"""Mutants of what follows the update, and of the batches: moving averages, statistics, the order of each input."""
+"""Mutants of the ops after the update and of the batches: moving averages, statistics, the order of each input."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def average_mutants(job: Job) -> Iterator[Mutant]:
 
 
 def end_of_warm_up(rule: MovingAverage) -> int:
-    """Returns the first step whose average has its full decay; 0 without a warm-up.
+    """Returns the first step in which a moving average has its full decay; 0 without a warm-up.
 
     >>> end_of_warm_up(MovingAverage(0.9999)), end_of_warm_up(MovingAverage(0.5, warm_up=False))
     (89989, 0)

@@ -1,4 +1,4 @@
-"""Visits of a lifted program whose steps differ by what a predicate decides, so that it decides otherwise."""
+"""Visits of a lifted program with predicates: states in which each predicate takes its other branch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MARGIN, STEEP = 28, 1024.0
 
 
 class Deciders(NamedTuple):
-    """The numbers that decide what a step does, such as which branches it takes.
+    """The numbers that decide the course of a step, such as the branches it takes.
 
     Attributes:
       counters: integer scalars that predicates are computed from.
@@ -52,7 +52,7 @@ class Deciders(NamedTuple):
 
 
 def find_deciders(workload: LiftedWorkload) -> Deciders | None:
-    """Returns what decides the branches in which a lift changes variables, or what it computes at which steps.
+    """Returns the numbers that decide in which branches a lift changes variables, and at which steps it computes what.
 
     Returns:
       The numbers; None if it changes variables in no branch, compares no counter with whole numbers, and asks nowhere
@@ -85,7 +85,7 @@ def find_deciders(workload: LiftedWorkload) -> Deciders | None:
 
 
 def _asks_finite(workload: LiftedWorkload, predicates: list[str]) -> bool:
-    """Whether branches are taken by what numbers are finite, or gradients replaced; not where others end the step."""
+    """Whether branches, or replaced gradients, depend on which numbers are finite; not where others end the step."""
     plan, graph = workload.plan, workload.graph
     deciding = graph.ancestors([parse_tensor_name(name).node for name in predicates], controls=False)
     values = [parse_tensor_name(name).node for phase in plan.phases for e in phase.effects for name in e.values]

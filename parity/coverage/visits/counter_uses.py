@@ -36,7 +36,7 @@ class Line(NamedTuple):
     offset: float
 
     def then(self, other: Line) -> Line:
-        """Returns what another line makes of this number."""
+        """Returns the composition with another linear function, which is applied to this number."""
         return Line(self.multiple * other.multiple, self.offset * other.multiple + other.offset)
 
     def count_at(self, value: int) -> int:
@@ -96,7 +96,7 @@ def _uses(graph: Graph, imported: ImportedGraph, readers: list[str]) -> Iterator
 
 
 def _made_of_input(graph: Graph, imported: ImportedGraph, use: Use) -> Line | None:
-    """Returns what a node with one constant makes of an input; None of a node that does something else."""
+    """Returns a node with one constant as a linear function of its input; None for any other node."""
     kind = graph.type(use.node)
     if kind == "Floor" or (kind in _PASSES and use.position == 0):
         return Line(1.0, 0.0)
@@ -115,7 +115,7 @@ def _made_of_input(graph: Graph, imported: ImportedGraph, use: Use) -> Line | No
 
 
 def _number(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> float | None:
-    """Returns a number that the graph holds, or makes of such numbers alone, as in `step / (2.0 * length)`."""
+    """Returns a number that is a constant of the graph, or computed from constants, as in `step / (2.0 * length)`."""
     value = imported.constant(*tensor)
     if value is not None:
         return float(value.item()) if value.size == 1 else None

@@ -202,7 +202,7 @@ def random_visit(state: State, number: int) -> Visit:
 
 
 def with_far_weights(choose: ChooseVisits, phases: int) -> ChooseVisits:
-    """Adds visits of weights far from the run's, for two sides whose forward passes are different code.
+    """Adds visits of weights far from those of the run, for sides with forward passes of different code.
 
     There limits act that a run stays within, such as those of a `relu6`, a `clip_by_value` or a guard.
 

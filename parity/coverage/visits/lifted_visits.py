@@ -78,7 +78,7 @@ def visits_of_lift(
 
 
 def with_equal_copies(choose: ChooseVisits, workload: LiftedWorkload) -> ChooseVisits:
-    """Gives copies of weights the values of the weights in all visits, for a port whose losses know the weights alone.
+    """Gives copies of weights the weights' values in all visits, for a port with losses that read only the weights.
 
     Args:
       choose: makes the visits.
@@ -158,7 +158,7 @@ def _halved(averages: Arrays) -> Arrays:
 
 
 def _halved_statistics(workload: LiftedWorkload, state: State) -> Arrays:
-    """Returns the statistics, those that are no counters halved: an average of what nothing changes stands still.
+    """Returns the statistics, halved unless they are counters: an average of a constant would not move otherwise.
 
     A variable that no op changes keeps its value, so that its average is away from it.
     """
@@ -171,7 +171,7 @@ def _halved_statistics(workload: LiftedWorkload, state: State) -> Arrays:
 
 
 def _with_copies(state: State, copies: Mapping[str, str]) -> State:
-    """Returns the state with the weights that copies are of, such as the first tower's model, in these copies."""
+    """Returns the state with copies, such as those of the first tower's model, set to their weights."""
 
     def same(arrays: Arrays) -> Arrays:
         return {name: state.weights[copies[name]] if name in copies else array for name, array in arrays.items()}

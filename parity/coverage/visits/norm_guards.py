@@ -54,7 +54,7 @@ def at_guards_of_norms(state: State) -> Iterator[Visit]:
 
 
 def _small_updates(state: State) -> Iterator[Visit]:
-    """Yields the state with large moments of squares, by whose roots Adam and its like divide an update."""
+    """Yields the state with large second moments; Adam and its like divide an update by their roots."""
     squares = [
         name for name, value in state.slots.items() if value.dtype.kind == "f" and value.ndim and _is_of_squares(value)
     ]

@@ -12,7 +12,7 @@ from parity.coverage.visits.counter_uses import CounterUse
 
 
 def behind_shifts(uses: Sequence[CounterUse], numbers: Sequence[int]) -> list[int]:
-    """Finds the counts at which a counter, less what is subtracted from it, is one of some numbers.
+    """Finds the counts at which a counter, minus a constant, is one of some numbers.
 
     Args:
       uses: of the counters.

@@ -1,4 +1,4 @@
-"""Gradient ascent to weights whose gradient has a large norm, so that clipping acts."""
+"""Gradient ascent to weights with a gradient of large norm, so that clipping has an effect."""
 
 from __future__ import annotations
 

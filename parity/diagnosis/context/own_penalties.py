@@ -1,4 +1,4 @@
-"""Penalties that a model's loss adds by itself, without `Scope.decay`: which weights they are of.
+"""Penalties that a model's loss adds by itself, without `Scope.decay`: the weights that they penalize.
 
 A penalty is a term of the loss that depends on weights and not on the batch. Its rate stands nowhere in the job, so
 that a multiple of such a weight in the difference of two gradients is another rate of a decay that legacy has, and no

@@ -94,7 +94,7 @@ def measure_moving_statistics(steps: Sequence[ComparedStep]) -> MovingStatistics
 
 
 def _measure_kept(steps: Sequence[ComparedStep]) -> MovingStatistics | None:
-    """The facts where the left shows no proposals: each side's is what it keeps.
+    """The facts where the left has no proposals: the statistics after the step stand for them on both sides.
 
     From the same state both sides' batches have the same moments, so that the left's owners are sought among the
     right's proposals.
@@ -131,13 +131,13 @@ def _moments_of_batches(step: ComparedStep) -> list[str]:
 
 
 def _right_proposals(step: ComparedStep, names: Sequence[str]) -> list[Arrays]:
-    """The right's proposals; for a statistic without any, as where nothing updates it, what the right keeps."""
+    """The right's proposals; a statistic without any, as where nothing updates it, has its own value."""
     kept = step.right.state.statistics
     return [{name: proposal.get(name, kept[name]) for name in names} for proposal in step.right.proposals or [kept]]
 
 
 def _with_kept(record: StepRecord) -> StepRecord:
-    """A record whose only proposals are the statistics that are kept."""
+    """A record with the statistics after the step as its only proposals."""
     return dataclasses.replace(record, proposals=[record.state.statistics])
 
 

@@ -210,7 +210,7 @@ def _proposes_other(left: np.ndarray, right: np.ndarray, old: np.ndarray, eviden
 
 
 def _averages(step: ComparedStep, evidence: Evidence) -> dict[str, bool]:
-    """{weight: whether its average on the right is not what the left side's rule makes of its own weights}."""
+    """{weight: whether its average on the right differs from the left's rule applied to the right's own weights}."""
     rule, record, before = evidence.context.moving_average, step.right, step.right_before
     if rule is None:
         return {}

@@ -1,4 +1,4 @@
-"""The function of the batch's variance that the right side's moving variances take in, where it is not the variance."""
+"""The function of the batch variance that the right side's moving variances average, where it is not the identity."""
 
 from __future__ import annotations
 

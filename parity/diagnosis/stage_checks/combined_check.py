@@ -63,7 +63,7 @@ def _errors(
 
 
 def _norm_roundings(gradients: Arrays) -> float:
-    """Roundings of a factor that is made of the gradients' norm."""
+    """Roundings of a factor that is computed from the gradients' norm."""
     largest = max((np.size(value) for value in gradients.values()), default=0)
     return min(MOST_CLIPPED, CLIPPED + float(np.sqrt(largest)) / SIDE)
 

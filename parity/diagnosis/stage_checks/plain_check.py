@@ -66,7 +66,7 @@ def check_learning_rate(left: SideStep, right: SideStep) -> list[TensorError]:
 
 
 def check_without_rule(pair: StepPair, stage: str, eps: float) -> list[TensorError]:
-    """Checks what a stage makes of nearly equal inputs against what the left's makes.
+    """Checks the result of a stage against the left's where the inputs of both are nearly equal.
 
     Args:
       pair: the step.
@@ -119,7 +119,7 @@ def _errors(pair: StepPair, stage: str, bound: float, eps: float) -> Iterator[Te
 
 
 def _input_gap(pair: StepPair, stage: str) -> float:
-    """Relative distance of what a stage reads on both sides; infinity where a side does not show it."""
+    """Relative distance between the inputs of a stage on both sides; infinity where a side did not record them."""
     left, right = pair.left.record, pair.right.record
     if stage == stages.COMBINED and not left.gradients and not right.gradients:
         return pair.state_gap

@@ -131,7 +131,7 @@ def findings(
     by_width: Sequence[Point],
     predicted: Mapping[str, Mapping[int, float]],
 ) -> list[str]:
-    """Returns what else was found.
+    """Returns the other findings.
 
     Args:
       crossings: of each form.

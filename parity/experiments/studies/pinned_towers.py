@@ -121,7 +121,7 @@ def answer(times: TurnTimes, seen: Mapping[str, Seen], predicted: Mapping[str, P
 
 
 def findings(times: TurnTimes, seen: Mapping[str, Seen]) -> list[str]:
-    """Returns what else was measured, in sentences; see `make_report` for the arguments."""
+    """Returns the other measurements, in sentences; see `make_report` for the arguments."""
     pinned, forward, repaired = (seen[name] for name in (PINNED, FORWARD_PINNED, REPAIRED))
     ratio = WRITE_UP[PINNED] / WRITE_UP[DEFAULT]
     return [

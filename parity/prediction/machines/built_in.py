@@ -95,7 +95,7 @@ _DGX1 = _host("2 x Xeon E5-2698 v4", cores=40, gigahertz=2.2, flops_per_cycle=32
 
 
 def _completed(machine: Machine) -> Machine:
-    """Adds what all machines have alike: the costs of calls, and the sources of the shares that kernels reach."""
+    """Adds the numbers that all machines share: the costs of calls, and the sources of the efficiencies of kernels."""
     return dataclasses.replace(
         machine,
         call=_CALL,

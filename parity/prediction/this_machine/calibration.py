@@ -1,4 +1,4 @@
-"""Calibration of the CPU of this machine: what its kernels reach, measured op by op; no step is measured for it."""
+"""Calibration of the CPU of this machine: the speed of its kernels, measured op by op and not from whole steps."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Pace:
 
 
 class Paces(NamedTuple):
-    """The paces of what a CPU does: they change by themselves.
+    """The speeds at which a CPU dispatches and computes, which drift with its clock and load.
 
     Attributes:
       dispatch: of ops and calls.
@@ -90,7 +90,7 @@ class Paces(NamedTuple):
 
 @contextlib.contextmanager
 def paces_of_this_machine() -> Iterator[Paces]:
-    """Context of the paces; what is measured by them is at the speed that the machine has when it begins."""
+    """Context of the paces; they convert times to the machine's speed at the beginning of the context."""
     with Pace(_chains) as dispatch, Pace(_products) as compute:
         yield Paces(dispatch, compute)
 

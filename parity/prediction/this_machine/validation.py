@@ -62,7 +62,7 @@ class ValidatedJob(NamedTuple):
 
 
 class Order(NamedTuple):
-    """Count of the pairs of alternatives whose order was predicted.
+    """Count of the pairs of alternatives that the prediction puts in the right order.
 
     Attributes:
       right: pairs whose order was predicted.
@@ -116,7 +116,7 @@ def validate(plan: ValidationPlan, progress: Callable[[str, int, int], None]) ->
 
 
 def validate_job(speaker: Speaker, name: str, replicas: int, plan: ValidationPlan) -> None:
-    """Runs in a process of its own, whose threads are those of this number of replicas; says the `ValidatedJob`.
+    """Runs in a process of its own, with the threads of this number of replicas; prints the `ValidatedJob`.
 
     Args:
       speaker: to the process that asks.
@@ -152,7 +152,7 @@ def alternatives_of(name: str, replicas: int, size: str) -> dict[str, Alternativ
 
 
 def setup_of(name: str, replicas: int, size: str, legacy: LegacyOptions, modern: ModernOptions) -> Setup:
-    """Returns the setup of a workload whose replicas each have the batch that they have when there are two.
+    """Returns the setup of a workload with the per-replica batch that it has on two replicas.
 
     Args:
       name: of the workload.
@@ -175,7 +175,7 @@ def median_error(jobs: Iterable[ValidatedJob], names: Sequence[str] = ("legacy",
 
 
 def predicted_order(jobs: Iterable[ValidatedJob]) -> Order:
-    """Counts the pairs of alternatives of the same job whose order was predicted."""
+    """Counts the pairs of alternatives of the same job that the prediction puts in the right order."""
     right = pairs = 0
     for job in jobs:
         for one, other in itertools.combinations(job.steps, 2):

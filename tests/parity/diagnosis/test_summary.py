@@ -60,8 +60,8 @@ def test_updates_are_compared_with_the_optimizers_rule():
     twice = made_up_state({"w": [-1.0, 0.0]})
     context = Context(replicas=2, optimizer=optimizers.GradientDescent())
     found = lines(step_record(combined=MEAN, state=after), step_record(combined=MEAN, state=twice), context)
-    assert "legacy's weights change by 1 x what its rule gives, within 0.0 roundings" in found
-    assert any(line.startswith("the port's weights change by 2 x what its rule gives, within ") for line in found)
+    assert "legacy's weights change by 1 x the update of its rule, within 0.0 roundings" in found
+    assert any(line.startswith("the port's weights change by 2 x the update of its rule, within ") for line in found)
 
 
 def test_statistics_that_differ_after_the_first_step_are_measured():
@@ -87,4 +87,4 @@ def test_no_update_is_said_in_words_and_not_in_numbers_that_are_none():
         compared_step(step_record(1, combined=MEAN, state=bad), left_before=after),
     ]
     found = summarize_facts(made_up_evidence(steps, context))
-    assert "the port's weights change by 1 x what its rule gives, with values that are not finite" in found
+    assert "the port's weights change by 1 x the update of its rule, with values that are not finite" in found

@@ -18,4 +18,4 @@ def test_identical_bits_are_one_sentence():
 
 def test_differences_are_in_units_of_what_is_allowed_under_auto():
     relative, shares = (difference_pictures(history(), name)[0] for name in ("exact", "auto"))
-    assert "relative difference</text>" in relative and "in units of what is allowed</text>" in shares
+    assert "relative difference</text>" in relative and "in units of the tolerance</text>" in shares

@@ -106,7 +106,7 @@ def _way(whole: WholeGraph, found: Analysis, signs: Mapping[str, int], name: str
 
 
 def _has_square(whole: WholeGraph, signs: Mapping[str, int], target: str, way: _Way) -> bool:
-    """Whether what is averaged contains the square of what weights make, too, as of the mean of a code."""
+    """Whether the averaged value also contains the square of a layer's result, such as that of a code's mean."""
     mean = next(node for node in way.nodes if whole.graph.type(node) == "Mean")
     inner = linear_signs(whole, mean)
     squares = [node for node in inner if whole.graph.type(node) == "Square" or squared(whole, node) is not None]

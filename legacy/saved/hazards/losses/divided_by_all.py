@@ -21,7 +21,7 @@ TOLERANCE = 1e-5
 
 
 def sums_divided_by_all_examples(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds averaged gradients of losses that are sums over a tower's part of what all towers' count is taken of."""
+    """Finds averaged gradients of losses that are sums over a tower's examples, divided by a count over all towers."""
     count = found.plan.towers
     for phase in found.plan.phases if count > 1 else []:
         averaged = takes_means(found, phase)

@@ -118,7 +118,7 @@ def _are_unequal(weights: list[float]) -> bool:
 
 
 def _weights_of_towers(whole: WholeGraph, target: str) -> dict[int, float]:
-    """{tower: weight, in what is differentiated, of what it makes of its data; of several terms the largest}."""
+    """{tower: weight of its own terms in the differentiated loss; the largest of several}."""
     found: dict[int, float] = {}
     for name, weight in linear_weights(whole, target).items():
         if name in whole.data and name in whole.labels and weight and not list(linear_inputs(whole, name)):

@@ -38,7 +38,7 @@ def penalties_of_penalties(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _scaled(whole: WholeGraph, name: str) -> str:
-    """Returns what a node is a constant multiple of; itself if of nothing else."""
+    """Returns the node that a node is a constant multiple of; itself if there is none."""
     while True:
         factor = constant_factor(whole, name)
         if factor is not None:

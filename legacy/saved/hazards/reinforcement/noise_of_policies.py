@@ -52,7 +52,7 @@ def _has_exponential(whole: WholeGraph, logarithm: str, signs: Mapping[str, int]
 
 
 def _divides_other_errors(whole: WholeGraph, logarithm: str, signs: Mapping[str, int], noise: str) -> bool:
-    """Whether a loss contains what falls with the deviation exp(h), and is not computed from what is drawn by it.
+    """Whether a loss contains a term that falls with the deviation exp(h) and does not depend on draws with it.
 
     Args:
       whole: the graph.

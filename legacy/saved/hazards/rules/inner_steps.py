@@ -64,7 +64,7 @@ def _is_of(whole: WholeGraph, gradient: str, weight: str) -> bool:
 
 
 def _is_of_error(whole: WholeGraph, gradient: str) -> bool:
-    """Whether what a gradient is of is never negative, as squares and cross entropies are not."""
+    """Whether the differentiated value is never negative, as squares and cross entropies are not."""
     roots = differentiations(whole.graph, whole.graph.ancestors([gradient], controls=False))
     own = [root for root in roots if gradient.startswith(gradient_scope(root) or root)]
     targets = [target for root in own for target in roots[root]]

@@ -60,7 +60,7 @@ def _sum_of_loop(whole: WholeGraph, name: str) -> str:
 
 
 def _is_of_labels(whole: WholeGraph, name: str, made_of: Collection[str]) -> bool:
-    """Whether a node is what is gathered at given places from what other nodes are made of, perhaps times a mask."""
+    """Whether a node gathers, at given places, values that other nodes are computed from, perhaps times a mask."""
     graph = whole.graph
     parts = [graph.origin(tensor).node for tensor in graph.inputs(name)] if graph.type(name) == "Mul" else [name]
     trained = [part for part in parts if part in made_by_weights(whole)]

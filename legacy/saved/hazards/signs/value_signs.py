@@ -128,7 +128,7 @@ def _is_copy(whole: WholeGraph, name: str) -> bool:
 
 
 def _is_fed(whole: WholeGraph, name: str) -> bool:
-    """Whether a node hands on what data bring."""
+    """Whether a node passes data on unchanged."""
     graph = whole.graph
     while graph.type(name) in op_types.PARTS or _is_copy(whole, name):
         name = graph.inputs(name)[op_types.divided_input(graph.type(name))].node

@@ -47,7 +47,7 @@ def test_python_in_the_model_is_data_of_a_lift(tmp_path):
     plan.unsafe["mask"] = "PyFunc"
     plan.sources["mask"] = "mask:0"
     found = answers(plan)
-    assert found["can be lifted"].startswith("only with what mask made as data: Python in the model")
+    assert found["can be lifted"].startswith("only with the results of mask as data: Python in the model")
     assert found["next command"].endswith("--allow_ops=PyFunc")
 
 

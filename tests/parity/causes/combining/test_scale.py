@@ -79,7 +79,7 @@ def test_a_factor_that_is_both_the_number_of_replicas_and_of_examples_is_recogni
 def test_a_total_factor_that_is_not_divided_among_replicas_is_worked_out():
     found = recognized(total_factor(4.0))
     assert list(found) == ["LOSS_NOT_DIVIDED"]
-    assert found["LOSS_NOT_DIVIDED"].because.endswith("worked out from what the optimizer got")
+    assert found["LOSS_NOT_DIVIDED"].because.endswith("computed from the combined gradients")
 
 
 def test_a_difference_as_small_as_the_residual_is_noise():

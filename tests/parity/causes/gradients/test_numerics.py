@@ -121,7 +121,7 @@ def test_a_difference_of_a_few_roundings_is_named():
     assert found.confidence == HIGH
     assert found.sentence == (
         "The difference is rounding: in steps from the same state gradients agree to 9.5e-07 of their length, and "
-        "in every stage of every step each side does what the rule makes of its own inputs, to a few roundings."
+        "in every stage of every step each side's update is the rule's for its own inputs, to a few roundings."
     )
 
 

@@ -50,7 +50,7 @@ def test_a_factor_of_the_update_is_named():
     found = recognized(side(), side(own=5000.0, factor=(2.0, 1e-6)))
     assert list(found) == ["UPDATE_SCALED"]
     assert found["UPDATE_SCALED"].sentence == (
-        "The port's weights change by 2 x what its own gradient, slots and learning rate give."
+        "The port's weights change by 2 x the update from its own gradient, slots and learning rate."
     )
     assert found["UPDATE_SCALED"].because == "the same factor in 1 step, residual 1.0e-06"
 

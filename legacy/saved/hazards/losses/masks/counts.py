@@ -146,7 +146,7 @@ def _other_weights(whole: WholeGraph, total: str, source: str) -> str:
 
 
 def _are_bare_errors(whole: WholeGraph, total: str) -> bool:
-    """Whether a sum is of what weights make, times no data."""
+    """Whether a sum adds up results of layers that are not multiplied by data."""
     graph, name = whole.graph, source_of_elements(whole.graph, whole.graph.inputs(total)[0]).node
     while graph.type(name) == "Neg" or constant_factor(whole, name) is not None:
         scaled = constant_factor(whole, name)

@@ -236,7 +236,7 @@ def opposite(asked: tuple[object, bool]) -> tuple[object, bool]:
 
 
 def _is_divided_by(whole: WholeGraph, mean: str, mask: str) -> bool:
-    """Whether what follows from a mean is divided, or scaled, by what follows from a mask."""
+    """Whether a value computed from a mean is divided, or scaled, by one computed from a mask."""
     after = whole.graph.descendants([mask], controls=False)
     for name in whole.graph.descendants([mean], controls=False):
         if whole.graph.type(name) in op_types.SCALINGS and not is_gradient_op(name):

@@ -70,7 +70,7 @@ def _convolutions(graph: Graph, name: str) -> list[str]:
 
 
 def _gates(graph: Graph, pooled: str, convolutions: list[str]) -> bool:
-    """Whether what is computed of a pooling multiplies what convolutions give, as the weights of rows or times do."""
+    """Whether values computed from a pooling multiply results of convolutions, as attention over rows or times does."""
     after, maps = (graph.descendants(names, controls=False) for names in ([pooled], convolutions))
     products = [name for name in after if graph.type(name) in _PRODUCTS and not is_gradient_op(name)]
     others = [tensor.node for name in products for tensor in graph.inputs(name) if tensor.node not in after]
