@@ -59,7 +59,7 @@ def exit_status(
     Args:
       differs: whether any bit differs.
       recognized: the causes.
-      unexplained: what no cause explains.
+      unexplained: sentences on differences that no cause explains.
 
     Returns:
       1 if the runs differ by a bug or for an unknown reason; 0 if not at all, by rounding, or in other terms only.

@@ -20,7 +20,7 @@ class Counter(NamedTuple):
 
     Attributes:
       name: of the variable.
-      increment: what a step adds to it.
+      increment: the number that a step adds to it.
       start: its value at step 0.
     """
 

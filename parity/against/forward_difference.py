@@ -28,10 +28,10 @@ ENDS = "loss"
 #: Relative difference up to which two tensors hold the same numbers, where identical bits are not asked for.
 CLOSE = 1e-5
 
-#: Op types that pass on what they get.
+#: Op types that return their input.
 _PASSES = ("Identity", "Reshape", "Squeeze", "ExpandDims", "StopGradient")
 
-#: Ops that read the shape alone of what they get.
+#: Ops that read only the shape of their input.
 _SHAPES = ("Shape", "ShapeN", "Size", "Rank")
 
 #: The version at the end of an op's type; both eras have versions of their own.

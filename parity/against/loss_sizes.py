@@ -60,7 +60,7 @@ def averaging_factors(
       phase: of the lift.
       port: the workload.
       towers: number of towers.
-      divisor: what a port that adds gradients divides its losses by: the number of its replicas, or of the towers.
+      divisor: divisor of the losses of a port that adds gradients: the number of its replicas, or of the towers.
       size: see `number_below_losses`.
 
     Returns:

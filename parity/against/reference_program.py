@@ -55,7 +55,7 @@ class ReferenceProgram(Program):
       names: of the variables.
       batches: the port's batches, for the records' digests.
       specs: the port's variables.
-      gradient_factor: what the old graph's gradients are multiplied by, where it divides the towers' losses by their
+      gradient_factor: factor on the old graph's gradients, where it divides the towers' losses by their
         number and adds the gradients, and the port takes the mean.
       loss_factor: likewise, of the losses.
     """

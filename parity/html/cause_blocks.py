@@ -8,7 +8,7 @@ from typing import Any
 from parity.causes.basics.confirmation import Remainder, describe_remaining
 from workloads.html.page import cause, listing, paragraph
 
-#: Sentences about what no cause explains that are listed.
+#: Most sentences about unexplained differences that are listed.
 MOST_LISTED = 12
 
 

@@ -41,7 +41,7 @@ def lines(title: str, x_label: str, y_label: str, series: Mapping[str, Mapping[i
     """Returns lines over steps.
 
     Args:
-      title: says what is seen; also the text for those who do not see it.
+      title: describes the picture; also its alternative text.
       x_label, y_label: of the axes, with units.
       series: {name in the legend: {step: value}}; values that are not finite leave gaps.
       log: whether the y axis is logarithmic.
@@ -74,7 +74,7 @@ def heat_map(title: str, x_label: str, unit: str, rows: Mapping[str, Mapping[int
     """Returns a heat map of steps by rows, with logarithmic colours; zeros stay blank.
 
     Args:
-      title: says what is seen; also the text for those who do not see it.
+      title: describes the picture; also its alternative text.
       x_label: of the steps.
       unit: of the values, for the scale beside the map.
       rows: {row's name: {step: value}}; infinite values take the darkest colour.
@@ -114,7 +114,7 @@ def bars(title: str, x_label: str, values: Mapping[str, Sequence[float]], legend
     """Returns horizontal bars, each of one part or of several side by side.
 
     Args:
-      title: says what is seen; also the text for those who do not see it.
+      title: describes the picture; also its alternative text.
       x_label: with the unit.
       values: {bar's name: lengths of its parts}.
       legend: names of the parts; empty for one part.
@@ -143,7 +143,7 @@ def interval_bars(title: str, x_label: str, values: Mapping[str, tuple[float, fl
     """Returns horizontal bars with intervals, beside a line to compare them with.
 
     Args:
-      title: says what is seen; also the text for those who do not see it.
+      title: describes the picture; also its alternative text.
       x_label: with the unit.
       values: {bar's name: (lower end of the interval, length of the bar, upper end)}.
       reference: place of the line.

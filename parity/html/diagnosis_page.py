@@ -28,9 +28,9 @@ def diagnosis_page(
     Args:
       names: of the left and the right recording.
       passed: whether nothing is to be mended.
-      content: what `--json` holds, see `parity.reports.causes.causes_json`.
+      content: the content of `--json`, see `parity.reports.causes.causes_json`.
       steps: of both recordings.
-      notes: what was not compared, and how the recordings' jobs differ.
+      notes: sentences on values that were not compared, and on differences of the recordings' jobs.
 
     Returns:
       the HTML document.

@@ -19,8 +19,8 @@ def speed_page(headline: str, lines: Sequence[str], content: Mapping[str, Any]) 
 
     Args:
       headline: the job's name and sizes.
-      lines: what the command prints.
-      content: what `--json` holds, see `parity.reports.speed_json.speed_json`.
+      lines: the command's output.
+      content: the content of `--json`, see `parity.reports.speed_json.speed_json`.
 
     Returns:
       the HTML document.

@@ -23,7 +23,7 @@ def verification_page(headline: str, verdict: str, content: Mapping[str, Any], h
     Args:
       headline: the job's name and sizes.
       verdict: the sentence that the command ends with.
-      content: what `--json` holds, see `parity.verdict.report.verification_json`.
+      content: the content of `--json`, see `parity.verdict.report.verification_json`.
       history: of all steps.
 
     Returns:

@@ -15,7 +15,7 @@ class _Result:
     """A command's result.
 
     Attributes:
-      content: what the command writes with `--json`.
+      content: of the command's `--json` file.
       text: the report as it was printed.
     """
 

@@ -38,7 +38,7 @@ class StepNode:
       op: its type, such as "MatMul".
       device: such as "GPU:1", or "CPU:0" for the host.
       dtype: of its first result.
-      work: what it computes and moves.
+      work: the operations that it computes, and the bytes that it moves.
       inputs: the tensors that it reads.
       controls: names of ops that it waits for and reads nothing of.
       group: for a collective, the name that its members on all devices share; "" for any other op.

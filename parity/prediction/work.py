@@ -11,7 +11,7 @@ from parity.profiling.op_kinds import kind_of_op
 #: Ops that Grappler takes out of the graph before the first step.
 _PRUNED = re.compile(r"IdentityN?|NoOp|StopGradient|PreventGradient|Snapshot")
 
-#: Ops that compute nothing and copy nothing: they hand on what exists. An accelerator launches no kernel for them.
+#: Ops that compute and copy nothing: they return their input. An accelerator launches no kernel for them.
 _FREE = re.compile(
     r"Const|Feed|Reshape|Squeeze|ExpandDims|VarHandleOp|Variable(V2)?|ReadVariableOp|Shape(N)?|Rank|Size"
     r"|Placeholder\w*|_Arg|_Retval|(Ref)?(Switch|Merge|Enter|Exit|NextIteration)|LoopCond"
@@ -47,7 +47,7 @@ def seconds_of(op: str, work: Work, dtype: str, processor: Processor) -> tuple[f
 
     Args:
       op: the op's type.
-      work: what it computes and moves.
+      work: the operations that it computes, and the bytes that it moves.
       dtype: of its result.
       processor: where it runs.
 

@@ -35,7 +35,7 @@ def raise_user_error(status: int, errors: str) -> None:
 
     Args:
       status: the child's exit status.
-      errors: what it wrote to stderr, whose last line tells the error.
+      errors: its stderr; the last line is the error's message.
     """
     if status == command.USER_CODE:
         line = errors.strip().rpartition("\n")[2]

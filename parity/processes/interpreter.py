@@ -13,7 +13,7 @@ from workloads.support.errors import InputError
 
 PROBE = "import tensorflow, absl; print(tensorflow.__version__)"
 
-#: What the probe prints: the version of TensorFlow.
+#: The output of the probe: the version of TensorFlow.
 VERSION = re.compile(r"\d+\.\d+\.\S+")
 
 #: Seconds that an interpreter may take to import TensorFlow.

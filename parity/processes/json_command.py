@@ -20,7 +20,7 @@ class CommandEnd(NamedTuple):
       status: its exit status.
       result: its JSON, or None if it wrote none.
       error: the last line that it wrote to stderr; empty if its status is 0, or if its output was passed on.
-      output: what it wrote to stdout; empty if that was passed on.
+      output: its stdout; empty if that was passed on.
     """
 
     status: int

@@ -32,7 +32,7 @@ from workloads.variable_spec import VariableSpec
 
 #: At most so many bounds of different values are changed.
 MOST_BOUNDS = 8
-#: What a bound is multiplied by, in turn, until all mutants of constants have been seen. The last one is for a lower
+#: Factors on a bound, tried in turn until all mutants of constants have been seen. The last one is for a lower
 #: bound below zero, which gradients reach once it is above zero.
 FACTORS = (1 / 8, 8.0, 1 / 512, 512.0, 2.0**-24, 2.0**24, -1.0)
 

@@ -50,7 +50,7 @@ class ComparisonPlan:
       with_references: under "auto", judge the mathematics in float64 and measure the noise floor.
       with_visits: also take single steps from states in which choices act that the first steps do not exercise.
       whole_coverage: besides the named choices, change every constant of the towers' graph.
-      with_history: keep the losses of all steps, and what each tensor differs by.
+      with_history: keep the losses of all steps, and the difference of each tensor.
     """
 
     steps: int
@@ -78,7 +78,7 @@ class Comparison(NamedTuple):
     """The result of a comparison.
 
     Attributes:
-      verification: the verdict and what it rests on.
+      verification: the verdict and the comparisons behind it.
       settings: of the two programs that were compared.
       coverage: which mutants of the job the comparison would have seen; None where that was not measured.
       history: of all steps, where the plan asks for it.

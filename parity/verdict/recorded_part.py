@@ -15,7 +15,7 @@ from workloads.records.reader import Recording
 #: {part of a state: its stage}.
 _STAGE_OF = dict(zip(STATES, (stages.WEIGHTS, stages.SLOTS, stages.STATISTICS, stages.AVERAGES)))
 
-#: What a list over replicas holds.
+#: Type of the entries of a list over replicas.
 _Value = TypeVar("_Value")
 
 

@@ -40,7 +40,7 @@ class Judge:
         starts from.
       units: {stage: float32 ulps} allowed beyond the base tolerances.
       noise_floor: that of an earlier comparison of such programs, where there are no references; or None.
-      history: keeps the run's losses and what each tensor differs by; or None.
+      history: keeps the run's losses and the difference of each tensor; or None.
     """
 
     def __init__(

@@ -82,7 +82,7 @@ class Observers:
     Attributes:
       tour: looks at every step, and names the states that both sides take one more step from after the others; or None.
       rules: judges each step that both sides took from the same state by what each side recorded; or None.
-      history: keeps the run's losses and what each tensor differs by; or None.
+      history: keeps the run's losses and the difference of each tensor; or None.
       progress: called with (steps done, `Verification` so far) after each step; or None.
       stop: called after each step; true ends the comparison with the steps so far, which is then partial.
       at_end: called after the last step, before any visit, with the left side's state and the right side's; the left

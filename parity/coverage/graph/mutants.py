@@ -29,7 +29,7 @@ GUARDS = {
     r"clip_by_norm[^/]*/(Greater/y|ones_like)": "tf.clip_by_norm's guard of the root of zero: that gradient stays zero",
 }
 
-#: What would show a constant that no compared step shows.
+#: Reason why a changed constant was not seen.
 HINT = "changes no compared tensor in any compared step"
 
 

@@ -16,9 +16,9 @@ from parity.layers.differing_tensors import on_replica
 from workloads.job import Job
 from workloads.workload import CLIP_HOW, CLIP_WHERE, COMBINE, Clip
 
-#: What would show a clip that no compared step needed.
+#: Reason why a changed clip was not seen where none acted, with advice.
 CLIP_HINT = "clipping acts in no compared step; a state with larger gradients would show it"
-#: What would show a factor of the gradients that clipping by a norm takes out again.
+#: Reason why a factor of the gradients was not seen: clipping by a norm takes it out again.
 SCALE_HINT = "clipping acts in every compared step, and hides it; a state with smaller gradients would show it"
 
 #: A power of two, so that gradients which are scaled to such a part of a limit keep their bits.

@@ -22,7 +22,7 @@ Reason = Callable[[str], str]
 #: Number of states of random weights after which a weight without a gradient is taken to have none anywhere.
 ENOUGH_RANDOM = 2
 
-#: What would show an optimizer's constant.
+#: Reason why an optimizer's constant was not seen, with advice.
 HINT = "too small to show beside the gradients of the compared steps; a state with slots near zero would show it"
 
 

@@ -15,7 +15,7 @@ from parity.diagnosis.steps.compared_step import ComparedStep
 from parity.layers.first_layer import FirstLayer, find_first_layer
 from workloads.taps import is_input, is_tapped
 
-#: Two runs may come from other kernels, or frameworks: so many times what one step of equal kernels may differ by.
+#: Factor on the difference that equal kernels may have in one step, for runs of other kernels or frameworks.
 MARGIN = 16.0
 
 

@@ -60,7 +60,7 @@ class Processor:
       bandwidth: of its memory, bytes a second.
       memory: bytes.
       launch: least time of an op that computes, seconds: an accelerator's kernel launch, a CPU's dispatch of an op.
-      hand_on: seconds of an op that only hands on what exists, such as a reshape.
+      hand_on: seconds of an op that only returns its input, such as a reshape.
       lanes: number of kernels that can run side by side, each on its part of the processor: 1 for an accelerator, the
         number of cores for a CPU.
       efficiency: {type of op, kind of op, or `OTHER_KINDS`: `Efficiency`}.

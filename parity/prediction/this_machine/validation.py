@@ -65,8 +65,8 @@ class Order(NamedTuple):
     """Count of the pairs of alternatives that the prediction puts in the right order.
 
     Attributes:
-      right: pairs whose order was predicted.
-      pairs: pairs whose measured difference is above `LEAST_DIFFERENCE`.
+      right: pairs in the predicted order.
+      pairs: pairs with a measured difference above `LEAST_DIFFERENCE`.
     """
 
     right: int
