@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Set, Tuple
+import fractions
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence, Set, Tuple, Union
 
 import numpy as np
 import tensorflow as tf
@@ -24,6 +25,10 @@ v1 = tf.compat.v1
 
 #: Batch sizes of a graph that takes any: what differs between the two depends on the batch.
 BATCHES = ((14, 22), (8, 12), (8, 16))
+#: Parts of a batch that a model takes are halves, quarters and so on.
+LARGEST_DIVISOR = 64
+#: How many rows there are for each example; of a part of the batch, a fraction.
+Multiple = Union[int, fractions.Fraction]
 
 
 class Forward:
@@ -113,7 +118,7 @@ class Forward:
         expected = [factor * self._other_batch * self._towers, factor * self.batch * (self._towers + 1)]
         return factor if [float(two), float(more)] == expected else None
 
-    def sizes_per_example(self, tensor: str) -> List[Tuple[int, bool]] | None:
+    def sizes_per_example(self, tensor: str) -> List[Tuple[Multiple, bool]] | None:
         """Returns the entries of a constant vector: (size, False), or (c, True) for c times the batch; or None."""
         one, two = self.typed.constants.get(tensor), self._other.constants.get(tensor)
         if one is None or two is None or one.ndim != 1 or one.shape != two.shape or self._follows_towers(tensor):
@@ -124,7 +129,7 @@ class Forward:
         """Returns a tensor's static shape at `batch` examples; None where it is not fully known."""
         return _static_shape(self.typed, tensor)
 
-    def shape_per_example(self, tensor: str) -> List[Tuple[int, bool]] | None:
+    def shape_per_example(self, tensor: str) -> List[Tuple[Multiple, bool]] | None:
         """Returns a tensor's shape: of each dimension (size, False), or (c, True) for c times the batch; or None.
 
         In a graph of one batch size the first dimension follows the batch if it has this size.
@@ -152,18 +157,23 @@ class Forward:
         return Typed(self._graph_def, shapes, list(self.loops))
 
 
-def _multiples(pairs: Sequence[Tuple[int, int]], batch: int, other: int) -> List[Tuple[int, bool]] | None:
+def _multiples(pairs: Sequence[Tuple[int, int]], batch: int, other: int) -> List[Tuple[Multiple, bool]] | None:
     """Returns sizes at two batch sizes as (size, False), or (c, True) for c times the batch; None if one is neither.
+
+    A batch that the model itself splits has parts: there c is a fraction.
 
     >>> _multiples([(3, 3), (28, 44)], 14, 22), _multiples([(15, 23)], 14, 22)
     ([(3, False), (2, True)], None)
+    >>> _multiples([(7, 11)], 14, 22)
+    [(Fraction(1, 2), True)]
     """
-    found = []
+    found: List[Tuple[Multiple, bool]] = []
     for one, two in pairs:
-        factor = one // batch
-        if one != two and (one, two) != (factor * batch, factor * other):
+        factor = fractions.Fraction(one, batch)
+        if one != two and (factor * other != two or factor.denominator > LARGEST_DIVISOR):
             return None
-        found.append((one, False) if one == two else (factor, True))
+        multiple: Multiple = factor.numerator if factor.denominator == 1 else factor
+        found.append((one, False) if one == two else (multiple, True))
     return found
 
 

@@ -125,9 +125,9 @@ class Recovery:
         return self.rows_per_example(tensor) == 1
 
     def rows_per_example(self, tensor: str) -> int:
-        """Returns how many rows of a tensor each example has, as many as its words; 0 if the number is fixed."""
+        """Returns how many rows of a tensor each example has, as many as its words; 0 if no whole number."""
         sizes = None if tensor.startswith("!") else self._forward.shape_per_example(tensor)
-        return sizes[0][0] if sizes and sizes[0][1] else 0
+        return int(sizes[0][0]) if sizes and sizes[0][1] and sizes[0][0] >= 1 else 0
 
     def operations(self) -> list[tf.Operation]:
         """Returns the ops."""

@@ -42,12 +42,16 @@ def reshape_target(op: OpView, target: List[int], shape: List[int]) -> Expressio
       A list with -1 for the first dimension if that holds the examples; otherwise the target, with `batch_size` in it.
       Where a later dimension follows the batch, the first one is another, such as the times, of whatever size.
     """
-    first = shape[0] if shape else 0
-    before = op.shape(0) or [0]
-    holds_batch = bool(first) and first % op.batch == 0 and bool(before[0]) and before[0] % op.batch == 0
+    holds_batch = _holds_examples(op, op.output, shape) and _holds_examples(op, op.tensor(0), op.shape(0))
     if holds_batch and np.prod(shape[1:], dtype=np.int64) > 0 and True not in op.follows_batch(1)[1:]:
         return Literal([-1] + shape[1:])
     return op.sizes(1) or Literal(target)
+
+
+def _holds_examples(op: OpView, tensor: str, shape: List[int] | None) -> bool:
+    """Returns whether the rows of a tensor of some shape are those of the batch, or of a part that the model takes."""
+    rows = shape[0] if shape else 0
+    return bool(rows) and (rows % op.batch == 0 or op.rows_follow_batch(tensor))
 
 
 def listed_sizes(op: OpView, position: int) -> Expression:

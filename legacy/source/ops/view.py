@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from legacy.source.basics.divided_losses import ALL_EXAMPLES
 from legacy.source.basics.expressions import BATCH_SIZE, Infix, Listing, Literal, Value, as_expression
+from legacy.source.basics.forward import LARGEST_DIVISOR
 from legacy.source.basics.old_derivatives import OLD_DERIVATIVE, WAITED_FOR
 from legacy.source.ops.batch_rows import rows_of_batch
 from legacy.source.ops.constants import constant_expression, filled_expression
@@ -18,10 +19,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
     from legacy.source.basics.expressions import Expression
-    from legacy.source.basics.forward import Forward
-
-#: Parts of a batch that a model takes are halves, quarters and so on.
-_LARGEST_DIVISOR = 64
+    from legacy.source.basics.forward import Forward, Multiple
 
 
 class OpView:
@@ -114,6 +112,11 @@ class OpView:
         """Returns whether each entry of input `position`, a vector of sizes, follows the batch; [] if unknown."""
         return [follows for _, follows in self._forward.sizes_per_example(self.tensor(position)) or []]
 
+    def rows_follow_batch(self, tensor: str) -> bool:
+        """Returns whether a tensor's first dimension is a multiple or a part of the batch, as far as two sizes tell."""
+        sizes = self._forward.shape_per_example(tensor)
+        return bool(sizes and sizes[0][1])
+
     def shape(self, position: int) -> list[int] | None:
         """Returns the static shape of input number `position`, or None."""
         return self._forward.shape(self.tensor(position))
@@ -198,11 +201,13 @@ def _plain_number(factor: float) -> float:
 
 def _part_of_batch(factor: float) -> Expression | None:
     """Returns a whole number of examples that is a part of a batch, such as its half; None for no simple part."""
-    part = fractions.Fraction(factor).limit_denominator(_LARGEST_DIVISOR)
-    if float(part) != factor:
-        return None
-    return Infix("//", _times_batch(part.numerator), Literal(part.denominator))
+    part = fractions.Fraction(factor).limit_denominator(LARGEST_DIVISOR)
+    return _times_batch(part) if float(part) == factor else None
 
 
-def _times_batch(factor: int) -> Expression:
-    return BATCH_SIZE if factor == 1 else Infix("*", Literal(factor), BATCH_SIZE)
+def _times_batch(factor: Multiple) -> Expression:
+    """Returns a multiple of the batch, or a part of it."""
+    multiple: Expression = BATCH_SIZE
+    if factor.numerator != 1:
+        multiple = Infix("*", Literal(factor.numerator), BATCH_SIZE)
+    return multiple if factor.denominator == 1 else Infix("//", multiple, Literal(factor.denominator))

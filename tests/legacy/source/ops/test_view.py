@@ -7,7 +7,7 @@ from legacy.source.ops.view import _part_of_batch
 
 
 @pytest.mark.parametrize(
-    "factor, text", [(0.5, "batch_size // 2"), (0.75, "3 * batch_size // 4"), (2.0, "2 * batch_size // 1")]
+    "factor, text", [(0.5, "batch_size // 2"), (0.75, "3 * batch_size // 4"), (2.0, "2 * batch_size")]
 )
 def test_parts_of_a_batch_are_whole_numbers(factor, text):
     assert expression_text(_part_of_batch(factor)) == text
