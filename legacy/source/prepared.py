@@ -9,6 +9,7 @@ from legacy.source.basics.divided_losses import with_sizes_in_losses
 from legacy.source.basics.inner_targets import with_inner_targets
 from legacy.source.basics.old_derivatives import with_old_derivatives, with_waits
 from legacy.source.basics.stopped_labels import with_stopped_labels
+from legacy.source.copies_of_others import with_others_stopped
 from legacy.source.lookups.dense_uses import with_rows_of_dense_uses
 from legacy.source.lookups.joined_lookups import with_joined_lookups
 from legacy.source.lookups.rows_set_before import with_rows_set_before
@@ -70,7 +71,8 @@ def with_shared_variables(program: OldProgram) -> OldProgram:
     copies = model_copies(program.plan, program.graph, program.initial)
     if not copies:
         return program
-    plan, graph = with_one_model(program.plan, program.graph, copies)
+    stopped = with_others_stopped(program.plan, program.graph, copies)
+    plan, graph = with_one_model(program.plan, stopped, copies)
     note = "each tower has variables of its own, with equal values and updates; here all share the first tower's"
     if any(variable.role == "statistic" and variable.name in copies for variable in program.plan.variables):
         note += "; statistics of the other towers' batches, on which no training depends, are left out"

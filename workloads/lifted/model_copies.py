@@ -71,7 +71,8 @@ def with_one_model(plan: Plan, graph: Graph, copies: Mapping[str, str]) -> Tuple
 def _alike(plan: Plan, graph: Graph) -> List[Optional[List[str]]]:
     """Returns the weights whose gradients are made from the same parts, in the order of their towers.
 
-    None stands for weights of which not each tower reads its own.
+    None stands for weights of which not each tower reads its own. A later tower may read those of the towers before it,
+    too, as the penalties that there are yet.
     """
     (phase,) = plan.phases
     groups: Dict[Tuple[object, ...], List[str]] = {}
@@ -82,7 +83,7 @@ def _alike(plan: Plan, graph: Graph) -> List[Optional[List[str]]]:
     for weights in groups.values():
         readers = {name: [tower for tower, before in enumerate(read) if name in before] for name in weights}
         own = sorted(weights, key=lambda name: readers[name])
-        is_one_each = [readers[name] for name in own] == [[tower] for tower in range(plan.towers)]
+        is_one_each = [readers[name][:1] for name in own] == [[tower] for tower in range(plan.towers)]
         found.append(own if is_one_each else None)
     return found or [None]
 

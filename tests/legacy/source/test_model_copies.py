@@ -12,6 +12,7 @@ from parity.coverage.visits.lifted_visits import visits_of_lift, with_equal_copi
 from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
 from tests.legacy.variants.programs import TOWERS, lifted, split_batch, towers
 from workloads.lifted.model_copies import model_copies
+from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
 
@@ -61,6 +62,44 @@ def test_copies_are_named_with_their_slots(tmp_path):
     copies = model_copies(lift.plan, lift.graph, lift.values())
     names = ["w", "w/Momentum", "b", "b/Momentum"]
     assert copies == {f"replicated_1/{name}": f"replicated_0/{name}" for name in names}
+
+
+def with_penalties(followed=False):
+    """A tower adds the penalties on all copies that there are yet; `followed`: its gradients are those of all, too."""
+
+    def build():
+        xs, penalties, copies = split_batch(), [], []
+
+        def tower(number):
+            with v1.variable_scope(f"replicated_{number}"):
+                glorot = v1.glorot_uniform_initializer(seed=1)
+                w = v1.get_variable("w", [3, 2], initializer=glorot, use_resource=False)
+            copies.append(w)
+            penalties.append(0.01 * tf.nn.l2_loss(w))
+            loss = tf.reduce_mean(tf.tanh(tf.matmul(xs[number], w)) ** 2) + tf.add_n(penalties)
+            parts = tf.gradients(loss, copies if followed else [w])
+            return w, tf.add_n([part for part in parts if part is not None])
+
+        made = towers(tower)
+        mean = tf.add_n([gradient for _, gradient in made]) / TOWERS
+        return v1.train.MomentumOptimizer(0.1, 0.9).apply_gradients([(mean, w) for w, _ in made], name="train")
+
+    return build
+
+
+def test_penalties_on_other_towers_copies_have_no_gradient(tmp_path):
+    setup = lifted(with_penalties(), tmp_path)
+    source = source_of(setup, "workload")
+    assert "tf.stop_gradient(penalty)" in source.text and "have the old graph's bits" in source.text
+    assert_workload_verified(setup, tmp_path, source)
+    lift = setup.job.workload
+    assert_trains_alike(setup, tmp_path, left_out=model_copies(lift.plan, lift.graph, lift.values()))
+
+
+def test_penalties_on_other_towers_copies_that_gradients_follow_are_not_written_without_these(tmp_path):
+    setup = lifted(with_penalties(followed=True), tmp_path)
+    with pytest.raises(InputError, match="contain what the towers' losses do not: replicated_0/w of tower 1"):
+        source_of(setup)
 
 
 def with_statistics(used=False):
