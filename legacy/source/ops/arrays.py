@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Item, Listing, Literal, Name, call, values_used
 from legacy.source.ops.constants import band_expression, range_expression
+from legacy.source.ops.sinusoids import sinusoids_expression
 from legacy.source.ops.tables import block_expression
 
 if TYPE_CHECKING:
@@ -224,6 +225,7 @@ def write_table(op: OpView) -> Expression | None:
         return None
     if value.dtype.kind in "fi":
         known = range_expression(value) or band_expression(value) or block_expression(value)
+        known = known or sinusoids_expression(value)
         if known is not None:
             return known
     return call("tf.constant", Item(Name(TABLES), f'"{op.operation.name}"'))

@@ -8,6 +8,7 @@ import numpy as np
 
 from legacy.source.basics.expressions import OMIT, Literal, Name, call
 from legacy.source.ops.positions import positions_expression
+from legacy.source.ops.sinusoids import sinusoids_expression
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,7 @@ def constant_expression(value: np.ndarray) -> Expression:
     if value.size and (value == value.flat[0]).all() and value.size > 1:
         return filled_expression(value.shape, value.flat[0])
     known = range_expression(value) or band_expression(value) or runs_expression(value) or positions_expression(value)
-    return known or call("tf.constant", numbers(value), Name("tf." + value.dtype.name))
+    return known or sinusoids_expression(value) or call("tf.constant", numbers(value), Name("tf." + value.dtype.name))
 
 
 def is_counted(value: np.ndarray) -> bool:

@@ -25,6 +25,7 @@ from legacy.source.definitions.recovery import Recovery
 from legacy.source.functions.unrolled_results import size_with_steps, with_steps_apart
 from legacy.source.lines.complements import name_complements
 from legacy.source.lines.computed_once import computed_once
+from legacy.source.lines.means import name_means
 from legacy.source.lines.penalties import penalties_ask_again, sum_penalties, with_shapes_first
 from legacy.source.lines.penalties_by_ending import penalties_by_ending
 from legacy.source.lines.statements import Statement, build_statements, shared_data_first
@@ -206,7 +207,7 @@ def _model(
     definitions = with_updates(recovery, result, updates)
     if not recovery.has_derivatives:
         definitions = computed_once(definitions)
-    statements, rates = name_complements(statements_of(definitions))
+    statements, rates = name_complements(name_means(statements_of(definitions)))
     of_loops = [line for loop in recovery.loops.values() for line in loop.statements]
     statements = penalties_by_ending(with_shapes_first(statements, definitions), of_loops)
     _require_no_tables(statements)

@@ -9,7 +9,8 @@ from legacy.source.basics.cut import example_sizes
 from legacy.source.basics.expressions import Listing, calls
 from legacy.source.functions.function_lines import function_lines
 from legacy.source.idioms import block_cells, cells, dropout, normalization, softmax
-from legacy.source.ops import arithmetic, neural
+from legacy.source.lines import means
+from legacy.source.ops import arithmetic, neural, sinusoids
 from legacy.source.overrides import writing
 from legacy.source.repeats.outlining import outline
 from legacy.source.repeats.sizes import OVERHEAD
@@ -29,7 +30,7 @@ _INDENT = "    "
 #: Functions that the text has where something calls them.
 _FUNCTIONS = {**cells.FUNCTIONS, **block_cells.FUNCTIONS, **dropout.FUNCTIONS, **neural.FUNCTIONS}
 _FUNCTIONS.update({**normalization.FUNCTIONS, **softmax.FUNCTIONS, **arithmetic.OLD_FUNCTIONS, **writing.FUNCTIONS})
-_FUNCTIONS.update(adam_of_rows.FUNCTIONS)
+_FUNCTIONS.update({**adam_of_rows.FUNCTIONS, **means.FUNCTIONS, **sinusoids.FUNCTIONS})
 
 
 def model_lines(model: Model) -> list[str]:
