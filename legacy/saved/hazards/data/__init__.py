@@ -23,6 +23,7 @@ from legacy.saved.hazards.data import (
     whole_numbers,
     words,
 )
+from legacy.saved.hazards.data.columns import labels_among_features
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -57,4 +58,5 @@ ANALYSIS_CHECKS = (
     unequal_parts.unequal_parts,
     scaling.scaled_in_some_towers,
     drawn_alike.augmented_alike,
+    labels_among_features.labels_among_features,
 )
