@@ -39,7 +39,7 @@ from legacy.saved.hazards import (
 from legacy.saved.hazards.averages.never_run import updates_never_run
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.penalties.counts import regularization
-from legacy.saved.hazards.rates import frozen_rates, schedules
+from legacy.saved.hazards.rates import frozen_rates, idle_rates, schedules
 from legacy.saved.hazards.towers import copies, placement, reports, shared
 from legacy.saved.hazards.training import changes, unsaved_weights, untrained, untrained_by_steps
 
@@ -58,6 +58,7 @@ GRAPH_CHECKS = (
     copies.copies_that_are_not_set,
     schedules.miscounted_steps,
     frozen_rates.frozen_learning_rate,
+    idle_rates.idle_rates,
     schedules.steps_that_are_not_saved,
     unsaved_weights.weights_that_are_not_saved,
     reports.reports_of_one_tower,

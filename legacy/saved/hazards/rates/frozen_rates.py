@@ -16,14 +16,14 @@ from legacy.saved.hazards.rates.schedules import nodes_of_rates
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _WHOLE_NUMBERS = {dtype.as_datatype_enum for dtype in (tf.int32, tf.int64)}
-_FLOATS = {dtype.as_datatype_enum for dtype in (tf.float32, tf.float64)}
+FLOATS = {dtype.as_datatype_enum for dtype in (tf.float32, tf.float64)}
 #: Ops that make one rate of others, such as a warm-up's and a schedule's.
 _CHOICES = ("Select", "SelectV2", "Switch", "Merge")
 _OF_RATES = {"Identity", "Reshape", "Mul", "RealDiv", "Div", "Add", "AddV2", "Sub", "Minimum", "Maximum", *_CHOICES}
 #: Names of learning rates.
 RATES = re.compile(r"(?i)(^|/)(lr|(\w*_)?learning_?rate|(new|base|init|initial)_?lr)(_\d+|_?(ph|placeholder|input))?$")
 #: The name that a variable has of itself, within a scope.
-_UNNAMED = re.compile(r"/Variable(_\d+)?$")
+UNNAMED = re.compile(r"/Variable(_\d+)?$")
 SCHEDULES = re.compile(
     r"(?i)(exponential|piecewise|polynomial|cosine|natural_?exp|inverse_?time)_?\w*(decay|constant)(_\d+(?=/|$))?"
 )
@@ -89,8 +89,8 @@ def _set_in_vain(whole: WholeGraph) -> Iterator[Hazard]:
     """
     is_fed = any(whole.graph.type(name).startswith("Placeholder") for name in nodes_of_rates(whole))
     for variable in dict.fromkeys(whole.writes.values()) if whole.applies and not is_fed else ():
-        is_rate = RATES.search(_UNNAMED.sub("", variable)) and variable not in whole.trainable
-        is_number = whole.is_scalar(variable) and whole.graph.nodes[variable].attr["dtype"].type in _FLOATS
+        is_rate = RATES.search(UNNAMED.sub("", variable)) and variable not in whole.trainable
+        is_number = whole.is_scalar(variable) and whole.graph.nodes[variable].attr["dtype"].type in FLOATS
         if is_rate and is_number and not is_read(whole.graph, variable):
             yield Hazard(
                 "LEARNING_RATE_FROZEN",
@@ -106,7 +106,7 @@ def _is_fed_rate(whole: WholeGraph, name: str) -> bool:
     if not whole.graph.type(name).startswith("Placeholder") or not RATES.search(name):
         return False
     attributes = whole.graph.nodes[name].attr
-    return attributes["dtype"].type in _FLOATS and not attributes["shape"].shape.dim
+    return attributes["dtype"].type in FLOATS and not attributes["shape"].shape.dim
 
 
 def _is_only_shown(whole: WholeGraph, names: Sequence[str]) -> bool:
