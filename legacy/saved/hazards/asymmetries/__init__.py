@@ -23,6 +23,7 @@ from legacy.saved.hazards.asymmetries import (
     untouched_parts,
     variances_by_hand,
 )
+from legacy.saved.hazards.asymmetries.networks import compared_networks
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -49,6 +50,7 @@ GRAPH_CHECKS = (
     gates.gates_of_both_states,
     variances_by_hand.variances_that_are_sums,
     variances_by_hand.deviations_without_epsilon,
+    compared_networks.networks_that_are_compared,
 )
 
 #: Checks that need an analysis.

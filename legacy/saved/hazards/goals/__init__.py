@@ -49,4 +49,4 @@ GRAPH_CHECKS = (
 )
 
 #: Checks that need an analysis.
-ANALYSIS_CHECKS = (partners.partners_in_other_rows,)
+ANALYSIS_CHECKS = (partners.partners_in_other_rows, squares_of_means.squares_of_sums_of_errors)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.linear_weights import SUMS, constant_factor, linear_inputs
+from legacy.saved.hazards.penalties.norms_with_weights import norms_with_weights
 from legacy.saved.hazards.penalties.terms import PENALTIES, Penalty, has_root, users_of
 
 #: Collections that hold terms of the loss.
@@ -64,8 +65,13 @@ def _is_meant_for_a_loss(whole: WholeGraph, name: str) -> bool:
 
 
 def _is_weighted_or_added(whole: WholeGraph, name: str) -> bool:
-    """Whether a term, by itself or in a sum of such, has a small weight, or is added to what depends on data."""
+    """Whether a term, by itself or in a sum of such, has a small weight, or is added to what depends on data.
+
+    The norm of gradients and weights together is no loss.
+    """
     seen, todo = {name}, [name]
+    if any(name in norm.squares for norm in norms_with_weights(whole)):
+        return False
     while todo:
         for user, _, _ in whole.graph.users(todo.pop()):
             if user in whole.data and whole.graph.type(user) in SUMS:

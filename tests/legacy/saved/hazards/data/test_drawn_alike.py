@@ -27,11 +27,20 @@ def coin():
     return v1.random_uniform([]) > 0.5
 
 
+def mixed(x, share):
+    """The images turned round where the share is 1, and as they are where it is 0."""
+    return share * tf.reverse(x, [2]) + (1.0 - share) * x
+
+
 @pytest.mark.parametrize(
     "change",
     [
         lambda x: v1.random_crop(x, [2, 4, 4, 1]),
         lambda x: v1.cond(coin(), lambda: tf.reverse(x, [2]), lambda: x),
+        lambda x: v1.cond(coin(), lambda: tf.image.flip_left_right(x), lambda: x),
+        lambda x: v1.cond(coin(), lambda: x[:, :, ::-1], lambda: x),
+        lambda x: mixed(x, tf.cast(coin(), tf.float32)),
+        lambda x: mixed(x, tf.floor(0.5 + v1.random_uniform([1, 1, 1, 1]))),
     ],
 )
 def test_one_number_for_all_images_is_named(change):
@@ -45,6 +54,10 @@ def test_one_number_for_all_images_is_named(change):
         lambda x: v1.where(v1.random_uniform([2]) > 0.5, tf.reverse(x, [2]), x),
         lambda x: tf.reverse(x, [2]),
         lambda x: x[:, 1:5, 1:5],
+        lambda x: mixed(x, tf.floor(0.5 + v1.random_uniform([2, 1, 1, 1]))),
+        lambda x: tf.reverse(x, [3]) * v1.random_uniform([]),
+        lambda x: x[:, :, ::-1] * (1.0 + v1.random_uniform([])),
+        lambda x: v1.cond(coin(), lambda: x[:, ::2], lambda: x[:, 1::2]),
     ],
 )
 def test_numbers_of_each_image_or_none_are_not(change):
