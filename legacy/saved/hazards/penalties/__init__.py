@@ -1,7 +1,7 @@
 """Hazards of regularization: penalties that are lost, that count more or less than once, or have a wrong sign.
 
-Here: checks of terms that are made of weights alone, and of norms that have weights in them. Not here: terms of data (`losses`), decay in an update
-(`updates`). Start with `terms.py`, then `counts.py`."""
+Here: checks of terms that are made of weights alone, and of norms that have weights in them. Not here: terms of data
+(`losses`), decay in an update (`updates`). Start with `terms.py`, then `counts.py`."""
 
 from legacy.saved.hazards.penalties import magnitudes, nested, norms_with_weights, repeated, signs, zeros
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.directions import applied_rate
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import is_read
 from legacy.saved.hazards.rates.frozen_rates import FLOATS, RATES, UNNAMED
-from legacy.saved.hazards.rates.schedules import applied_rate
 
 #: Ops between a rate and the value that is assigned to it next.
 _ON_THE_WAY = ("Identity", "ReadVariableOp", "Cast", "Reshape", *op_types.ARITHMETIC)
