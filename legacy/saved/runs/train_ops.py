@@ -12,7 +12,10 @@ from legacy.saved.graph.trained import gradient_assignments
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.errors import InputError
-from workloads.support.wording import counted
+from workloads.support.wording import counted, listed
+
+#: Of train ops, so many are named in a message.
+MOST_NAMED = 8
 
 
 def find_train_ops(graph: Graph, trainable: Collection[str] = ()) -> dict[str, set[str]]:
@@ -148,6 +151,8 @@ def choose_train_ops(graph: Graph, requested: Sequence[str], trainable: Collecti
         return [max(complete, key=lambda name: (len(graph.ancestors([name])), name))]
     likely = _that_take_turns(graph, without_parts(graph, runs))
     example = f" such as --train_op={','.join(likely)}" if likely else ""
+    if len(likely) > MOST_NAMED:
+        example = f" ({len(likely)} of them share no update, and may take turns)"
     raise TrainOpError(
         f"--train_op: the graph has several train ops; name one, or several to be run in turn{example}; "
         + _offer(graph, trainable),
@@ -208,7 +213,7 @@ def _that_take_turns(graph: Graph, runs: Mapping[str, Collection[str]]) -> list[
 
 
 def _offer(graph: Graph, trainable: Collection[str]) -> str:
-    """Returns the end of an error message that lists the first train ops."""
-    runs = list(named_train_ops(graph, trainable).items())[:8]
-    listed = [f"{name} ({counted(len(updates), 'update')})" for name, updates in runs]
-    return "allowed, for instance: " + ", ".join(listed or ["none found"])
+    """Returns the end of an error message that lists the first train ops, and says how many more there are."""
+    runs = named_train_ops(graph, trainable)
+    texts = [f"{name} ({counted(len(updates), 'update')})" for name, updates in runs.items()]
+    return "allowed, for instance: " + (listed(texts, MOST_NAMED) or "none found")

@@ -12,7 +12,7 @@ from legacy.saved.tower_search.batch_slices import SLICES
 from legacy.saved.tower_search.towers import taker_alone
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Input
-from workloads.support.wording import SEVERAL, listed
+from workloads.support.wording import SEVERAL, listed, plural
 
 #: The kind of an input that no tower uses, and only the update.
 _OUTSIDE = "outside the towers"
@@ -35,10 +35,24 @@ def input_rows(analysed: AnalysedStep, origins: Mapping[str, tuple[str, str]]) -
             "shape": "unknown" if entry.shape is None else str(entry.shape),
             "kind": _kind(analysed, entry),
             "enters by": _source(analysed, origins, parse_tensor_name(entry.tensors[0])[0], entry.origin),
-            "tensors": ", ".join(dict.fromkeys(entry.tensors)),
+            "tensors": _tensors(analysed, entry),
         }
         for entry in analysed.plan.inputs + analysed.plan.common
     ]
+
+
+def _tensors(analysed: AnalysedStep, entry: Input) -> str:
+    """The tensors of an input, each once; of parts that some towers share, with the towers that take each."""
+    takers: dict[str, list[int]] = {}
+    for tower, tensor in enumerate(entry.tensors):
+        takers.setdefault(tensor, []).append(tower)
+    if len(takers) == 1 or len(takers) == len(entry.tensors):
+        return ", ".join(takers)
+    numbers = {tensor: [analysed.numbers.of(tower) for tower in towers] for tensor, towers in takers.items()}
+    return ", ".join(
+        f"{tensor} ({plural(len(towers), 'tower ', 'towers ')}{', '.join(map(str, towers))})"
+        for tensor, towers in numbers.items()
+    )
 
 
 def _kind(analysed: AnalysedStep, entry: Input) -> str:

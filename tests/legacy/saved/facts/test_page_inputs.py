@@ -336,3 +336,28 @@ def test_noise_that_is_drawn_before_the_towers_names_the_op_that_draws_it():
 
     rows = {row["enters by"] for row in sections_of(build)["inputs"]}
     assert rows == {"Split of x:0", "Split of noise/RandomStandardNormal, drawn in the graph"}
+
+
+@pytest.mark.parametrize(
+    "part_of, tensors",
+    [
+        (lambda tower: tower, "split:0, split:1, split:2"),
+        (lambda tower: min(tower, 1), "split:0 (tower 0), split:1 (towers 1, 2)"),
+        (lambda tower: 0, "split:0"),
+    ],
+)
+def test_parts_that_towers_share_are_told(part_of, tensors):
+    def build():
+        with v1.variable_scope("", reuse=v1.AUTO_REUSE):
+            w = v1.get_variable("w", [3, 1], use_resource=False)
+        split = tf.split(v1.placeholder(tf.float32, [12, 3], "x"), 3)
+        labels = tf.split(v1.placeholder(tf.float32, [12, 1], "y"), 3, name="labels")
+        gradients = []
+        for tower in range(3):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                error = tf.matmul(split[part_of(tower)], w) - labels[tower]
+                gradients += tf.gradients(tf.reduce_mean(tf.square(error)), [w])
+        v1.train.GradientDescentOptimizer(0.1).apply_gradients([(tf.add_n(gradients) / 3, w)], name="train")
+
+    rows = {row["name"]: row["tensors"] for row in sections_of(build)["inputs"]}
+    assert tensors in rows.values(), rows

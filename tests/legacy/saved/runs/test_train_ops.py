@@ -78,6 +78,15 @@ def test_several_train_ops_must_be_chosen_from_by_name():
         train_ops.choose_train_ops(graph, ["train_x"])
 
 
+def test_of_hundreds_of_train_ops_some_are_named_and_the_others_counted():
+    lines = [f"w{i} = VariableV2()\ntrain_{i} = ApplyGradientDescent(w{i})" for i in range(300)]
+    with pytest.raises(train_ops.TrainOpError) as raised:
+        train_ops.choose_train_ops(graph_of("\n".join(lines)), [])
+    message = str(raised.value)
+    assert "(300 of them share no update, and may take turns)" in message and message.endswith(" and 292 more")
+    assert message.count("1 update") == 8 and len(raised.value.likely) == 300
+
+
 def test_train_ops_that_share_no_update_may_take_turns():
     with pytest.raises(train_ops.TrainOpError, match="such as --train_op=train_w,train_v;") as raised:
         train_ops.choose_train_ops(graph_of(TWO_OPTIMIZERS), [])
