@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Tuple
+import operator
+from typing import TYPE_CHECKING, Any, Callable, Dict, NamedTuple, Optional, Tuple
 
 import numpy as np
 import tensorflow as tf
@@ -16,6 +17,19 @@ if TYPE_CHECKING:
 
     from workloads.lifted.graph import Graph
 
+#: Initializers whose numbers are all multiplied where their values are.
+_SCALE = (CONSTANT, NORMAL, ORTHOGONAL, TRUNCATED_NORMAL, UNIFORM)
+#: {op that computes a number of others: its result}.
+_COMPUTED: Dict[str, Callable[..., Any]] = {
+    "Cast": lambda number: number,
+    "Sqrt": np.sqrt,
+    "Rsqrt": lambda number: 1 / np.sqrt(number),
+    "Reciprocal": lambda number: 1 / number,
+    **{kind: operator.truediv for kind in op_types.DIVISIONS},
+    **{kind: operator.add for kind in op_types.SUMS_OF_TWO},
+    "Mul": operator.mul,
+    "Sub": operator.sub,
+}
 #: Relative difference within which a limit is Glorot's.
 _NEAR = 1e-5
 
@@ -73,7 +87,44 @@ def _drawn_by(whole: Graph, node: str, shape: Sequence[int]) -> Optional[FoundIn
         return None if value is None else FoundInitializer(CONSTANT, (value[()],))
     if kind in op_types.SUMS_OF_TWO:
         return _scaled(whole, node, shape)
-    return _orthogonal(whole, node) if kind == "Mul" else None
+    if kind == "Mul" or kind in op_types.DIVISIONS:
+        found = _orthogonal(whole, node) if kind == "Mul" else None
+        return found or _times_number(whole, node, shape)
+    return None
+
+
+def _times_number(whole: Graph, node: str, shape: Sequence[int]) -> Optional[FoundInitializer]:
+    """Returns the initializer of random numbers that ops scale by a number, as by `1 / tf.sqrt(n / 2.0)`."""
+    first, second = (tensor.node for tensor in whole.inputs(node))
+    is_product = whole.type(node) == "Mul"
+    for values, factor in ((first, second), (second, first))[: 2 if is_product else 1]:
+        number = _number(whole, factor)
+        drawn = _drawn_by(whole, values, ()) if number is not None and number > 0 else None
+        if number is not None and drawn is not None and drawn.kind in _SCALE:
+            numbers = tuple(one * number if is_product else one / number for one in drawn.numbers)
+            is_uniform = drawn.kind == UNIFORM
+            return _limits(numbers[0], numbers[1], shape) if is_uniform else FoundInitializer(drawn.kind, numbers)
+    return None
+
+
+def _number(whole: Graph, node: str) -> Optional[Any]:
+    """Returns the scalar that a node computes of constants; None of any other node."""
+    kind, inputs = whole.type(node), whole.inputs(node)
+    if kind not in _COMPUTED:
+        value = _constant(whole, node)
+        return value[()] if value is not None and value.shape == () and value.dtype.kind in "iuf" else None
+    numbers = [_number(whole, tensor.node) for tensor in inputs]
+    if any(number is None for number in numbers):
+        return None
+    with np.errstate(all="ignore"):
+        return _in_dtype_of(whole, node, _COMPUTED[kind](*numbers))
+
+
+def _in_dtype_of(whole: Graph, node: str, number: Any) -> Any:
+    """Returns a number in the dtype of a node's result."""
+    attributes = whole.nodes[node].attr
+    dtype = attributes["DstT"].type if whole.type(node) == "Cast" else attributes["T"].type
+    return tf.as_dtype(dtype).as_numpy_dtype(number) if dtype else number
 
 
 def _orthogonal(whole: Graph, node: str) -> Optional[FoundInitializer]:
@@ -103,11 +154,11 @@ def _scaled(whole: Graph, node: str, shape: Sequence[int]) -> Optional[FoundInit
     random, factor = (tensor.node for tensor in whole.inputs(product))
     if whole.type(random) == "RandomUniform":
         return _uniform(whole, factor, shift[()], shape)
-    scale = _constant(whole, factor)
+    scale = _number(whole, factor)
     if whole.type(random) == "TruncatedNormal" and scale is not None and float(shift) == 0.0:
-        return FoundInitializer(TRUNCATED_NORMAL, (scale[()],))
+        return FoundInitializer(TRUNCATED_NORMAL, (scale,))
     if whole.type(random) == "RandomStandardNormal" and scale is not None:
-        return FoundInitializer(NORMAL, (scale[()], shift[()]))
+        return FoundInitializer(NORMAL, (scale, shift[()]))
     return None
 
 
@@ -116,11 +167,16 @@ def _uniform(whole: Graph, width: str, low: Any, shape: Sequence[int]) -> Option
     high = _constant(whole, whole.inputs(width)[0].node) if whole.type(width) == "Sub" else None
     if high is None:
         return None
+    return _limits(low, high[()], shape)
+
+
+def _limits(low: Any, high: Any, shape: Sequence[int]) -> FoundInitializer:
+    """Returns the initializer of numbers between two, which is Glorot's where they are his limits."""
     fan_in, fan_out = fans(shape)
     glorot = float(np.sqrt(6.0 / (fan_in + fan_out)))
     if abs(float(high) - glorot) < _NEAR * glorot and abs(float(low) + glorot) < _NEAR * glorot:
         return FoundInitializer(GLOROT)
-    return FoundInitializer(UNIFORM, (low, high[()]))
+    return FoundInitializer(UNIFORM, (low, high))
 
 
 def _constant(whole: Graph, node: str) -> Optional[np.ndarray]:

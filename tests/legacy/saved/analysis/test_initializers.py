@@ -48,6 +48,27 @@ def test_factors_without_the_signs_or_of_another_matrix_are_not_orthogonal():
     assert found == ["orthogonal 1.0", "None", "None"]
 
 
+@pytest.mark.parametrize(
+    "made, text",
+    [
+        (lambda: v1.random_normal([8, 4]) * (1.0 / tf.sqrt(8 / 2.0)), "normal 0.5 0.0"),
+        (lambda: v1.random_normal([8, 4]) / tf.sqrt(tf.cast(4, tf.float32)), "normal 0.5 0.0"),
+        (lambda: tf.sqrt(2.0 / tf.constant(8.0)) * v1.truncated_normal([8, 4]), "truncated_normal 0.5"),
+        (lambda: v1.random_normal([8, 4], stddev=tf.math.rsqrt(tf.constant(4.0))), "normal 0.5 0.0"),
+        (lambda: v1.random_uniform([8, 4], -1.0, 1.0) * tf.constant(0.25), "uniform -0.25 0.25"),
+        (lambda: v1.random_uniform([8, 4], -1.0, 1.0) * tf.sqrt(tf.constant(0.5)), "glorot_uniform"),
+        (lambda: v1.random_normal([8, 4]) * tf.fill([8, 1], 0.5), "None"),
+        (lambda: v1.random_normal([8, 4]) * tf.abs(v1.random_normal([])), "None"),
+        (lambda: tf.constant(0.5) / v1.random_normal([8, 4]), "None"),
+        (lambda: v1.random_normal([8, 4]) * tf.constant(-0.5), "None"),
+    ],
+)
+def test_a_scale_may_be_computed_by_ops(made, text):
+    with tf.Graph().as_default() as graph:
+        v1.get_variable("w", initializer=made(), use_resource=False)
+    assert str(find_initializer(Graph(graph.as_graph_def()), "w", [8, 4])) == text
+
+
 def test_a_name_without_a_variable_has_none():
     assert find_initializer(Graph(tf.Graph().as_graph_def()), "w", []) is None
 
