@@ -14,6 +14,7 @@ from legacy.saved.hazards.lengths import (
     lookahead,
     other_lengths,
     pixels,
+    single_steps,
     skipped_words,
     time_major,
     turned_examples,
@@ -48,4 +49,5 @@ GRAPH_CHECKS = (
 ANALYSIS_CHECKS = (
     lookahead.moments_of_times,
     time_major.examples_for_times,
+    single_steps.loops_of_one_step,
 )

@@ -9,9 +9,10 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array, order_of_axes
 from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies
-from legacy.saved.hazards.basics.elements import source_of_elements
+from legacy.saved.hazards.basics.elements import hands_elements_on, source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_source
+from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.data.augmentation import share_and_value
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
@@ -48,9 +49,10 @@ _SUM_TOLERANCE = 1e-3
 def activated_logits(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds losses of the step whose logits an activation made, each once for all towers."""
     seen: set[str] = set()
-    twice = _softmax_twice(whole)
-    if twice is not None:
-        yield twice
+    for find in (_softmax_twice, _softmax_that_is_compared):
+        hazard = find(whole)
+        if hazard is not None:
+            yield hazard
     for entropy in [*cross_entropies(whole), *_of_sequences(whole)]:
         source = source_of_elements(whole.graph, entropy.logits).node
         kind, effects = whole.graph.type(source), _ACTIVATIONS_OF_SIGMOID if entropy.is_sigmoid else _ACTIVATIONS
@@ -76,6 +78,49 @@ def _softmax_twice(whole: WholeGraph) -> Hazard | None:
                 "keep it for parity; in new code, one softmax",
             )
     return None
+
+
+def _softmax_that_is_compared(whole: WholeGraph) -> Hazard | None:
+    """Finds a softmax of an activation's results that an error compares with data, as squares of the differences.
+
+    Shares of attention, which multiply what they are shares of, may well be those of a tanh.
+    """
+    graph = whole.graph
+    for name in whole.minimized_ops("Softmax"):
+        source = source_of_elements(graph, graph.inputs(name)[0]).node
+        kind = graph.type(source)
+        if (
+            is_gradient_op(name)
+            or kind not in _ACTIVATIONS
+            or kind == "Softmax"
+            or source not in made_by_weights(whole)
+        ):
+            continue
+        difference = _difference_from_data(whole, name)
+        if difference:
+            return Hazard(
+                "LOGITS_ACTIVATED",
+                name,
+                f"{name} is the softmax of what {source} ({kind}) gives, and {difference} compares it with data: "
+                f"{_ACTIVATIONS[kind]}",
+                "keep it for parity; in new code, give the softmax what the activation is given",
+            )
+    return None
+
+
+def _difference_from_data(whole: WholeGraph, softmax: str) -> str:
+    """The node that takes the difference of a softmax's results and data that no weight changes; "" if none does."""
+    graph, todo = whole.graph, [softmax]
+    while todo:
+        name = todo.pop()
+        for user in [use.node for use in graph.users(name) if use.node in whole.minimized]:
+            if hands_elements_on(graph, user):
+                todo.append(user)
+            elif graph.type(user) in ("Sub", "SquaredDifference") and not is_gradient_op(user):
+                others = [tensor.node for tensor in graph.inputs(user) if tensor.node != name]
+                if any(other in whole.data and other not in made_by_weights(whole) for other in others):
+                    return user
+    return ""
 
 
 def _of_sequences(whole: WholeGraph) -> Iterator[CrossEntropy]:

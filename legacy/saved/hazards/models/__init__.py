@@ -25,7 +25,7 @@ from legacy.saved.hazards.models import (
 )
 from legacy.saved.hazards.models.axes import pooled_channels, positions_of_examples, units_for_examples
 from legacy.saved.hazards.models.classes import margins_that_help
-from legacy.saved.hazards.models.joins import joined_with_itself
+from legacy.saved.hazards.models.joins import biases_of_weights, joined_with_itself
 from legacy.saved.hazards.models.normalized import deviations, exchanged
 from legacy.saved.hazards.models.shares import along_queries, over_joined_positions, scaled_up
 
@@ -65,6 +65,7 @@ GRAPH_CHECKS = (
     deviations.not_by_the_deviation,
     exchanged.scales_for_offsets,
     joined_with_itself.joined_with_themselves,
+    biases_of_weights.biases_added_to_weights,
     positions_of_examples.positions_of_examples,
 )
 

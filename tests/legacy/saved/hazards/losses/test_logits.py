@@ -244,3 +244,37 @@ def test_smoothed_labels_that_are_mixed_with_others_add_up_to_the_same(off, by_h
 
     descriptions = [one.description for one in labels_that_do_not_add_up(WholeGraph(minimizing(loss)))]
     assert len(descriptions) == bool(total) and all(f"add up to {total}" in text for text in descriptions)
+
+
+def compared(shares, x):
+    return tf.square(shares - fed("labels", 2, 3))
+
+
+def attended(shares, x):
+    return tf.square(tf.reduce_sum(shares * x[:, :3], 1) - fed("labels", 2))
+
+
+def taught(shares, x):
+    return tf.square(shares - tf.nn.softmax(x @ variable("v", 4, 3)))
+
+
+@pytest.mark.parametrize(
+    "activation, error, count",
+    [
+        (tf.tanh, compared, 1),
+        (tf.nn.relu, compared, 1),
+        (tf.identity, compared, 0),
+        (lambda logits: 5.0 * tf.tanh(logits), compared, 0),
+        (tf.tanh, attended, 0),
+        (tf.tanh, taught, 0),
+    ],
+)
+def test_a_softmax_of_an_activation_that_is_compared_with_data_is_named(activation, error, count):
+    """Shares of attention may be those of a tanh, and so may those that two nets agree on."""
+
+    def total():
+        x = fed("x", 2, 4)
+        return tf.reduce_mean(error(tf.reshape(tf.nn.softmax(activation(x @ variable("w", 4, 3))), [2, 3]), x))
+
+    ids = [hazard.id for hazard in activated_logits(WholeGraph(minimizing(total)))]
+    assert ids == ["LOGITS_ACTIVATED"] * count
