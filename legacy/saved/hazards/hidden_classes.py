@@ -79,7 +79,7 @@ def _layer_behind(whole: WholeGraph, hidden: str, entropy: CrossEntropy) -> str:
     between = graph.ancestors([entropy.logits.node], controls=False) & graph.descendants([hidden], controls=False)
     if any(graph.type(name) == "Softmax" for name in between):
         return ""
-    for name in [name for name in graph.nodes if name in between and graph.type(name) in op_types.LAYERS]:
+    for name in [name for name in graph.of_types(*op_types.LAYERS) if name in between]:
         if variable_read(graph, graph.inputs(name)[1].node) in whole.trainable:
             return name
     return ""

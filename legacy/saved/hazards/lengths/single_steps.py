@@ -47,7 +47,7 @@ def _frame_that_reads(graph: Graph, scatter: str) -> str:
 
 def _states(graph: Graph, frame: str) -> list[str]:
     """The nodes by which the states of an RNN enter its loop: numbers that change, and no arrays or counters."""
-    names = [name for name in graph.nodes if graph.type(name) in ENTERS and not is_gradient_op(name)]
+    names = [name for name in graph.of_types(*ENTERS) if not is_gradient_op(name)]
     own = [name for name in names if graph.nodes[name].attr["frame_name"].s.decode() == frame]
     changing = [name for name in own if not graph.nodes[name].attr["is_constant"].b]
     return [

@@ -36,7 +36,7 @@ def norms_with_weights(whole: WholeGraph) -> list[NormWithWeights]:
     """Returns the sums that join L2 losses of gradients with those of trained weights, outside of what is minimized."""
     graph, found = whole.graph, []
     backward = graph.descendants(list(filter(is_gradient_op, graph.nodes)), controls=False)
-    for name in [name for name in graph.nodes if graph.type(name) in _SUMS and name in backward - whole.minimized]:
+    for name in [name for name in graph.of_types(*_SUMS) if name in backward - whole.minimized]:
         squares = [graph.origin(tensor).node for tensor in graph.inputs(name)]
         squares = [square for square in squares if graph.type(square) == "L2Loss"]
         weights = {square: _weight(whole, square) for square in squares}

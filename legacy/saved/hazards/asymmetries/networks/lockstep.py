@@ -11,7 +11,7 @@ from workloads.lifted.graph import TensorId
 
 
 class Lockstep(NamedTuple):
-    """How two results compare that the same ops compute.
+    """The comparison of two results that the same ops compute.
 
     Attributes:
       shared: nodes of data and weights that both are computed from, at the same place.

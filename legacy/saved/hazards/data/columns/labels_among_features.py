@@ -76,7 +76,7 @@ def _layer_that_takes(whole: WholeGraph, found: Analysis, prediction: TensorId, 
     before = graph.ancestors([prediction.node], controls=False)
     if any(graph.type(name) in _DRAWN for name in before):
         return ""
-    for name in [name for name in graph.nodes if name in before and graph.type(name) in op_types.MATRIX_PRODUCTS]:
+    for name in [name for name in graph.of_types(*op_types.MATRIX_PRODUCTS) if name in before]:
         rows, weights = graph.inputs(name)[:2]
         if rows.node in made_by_weights(whole) or variable_read(graph, weights.node) not in whole.trainable:
             continue
