@@ -42,7 +42,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.penalties.counts import regularization
 from legacy.saved.hazards.rates import frozen_rates, idle_rates, schedules
 from legacy.saved.hazards.towers import copies, placement, reports, shared
-from legacy.saved.hazards.training import changes, unsaved_weights, untrained, untrained_by_steps
+from legacy.saved.hazards.training import changes, equal_units, unsaved_weights, untrained, untrained_by_steps
 
 #: The hazard of a check that failed, and most letters of its error.
 NOT_CHECKED, MOST_LETTERS = "NOT_CHECKED", 120
@@ -69,6 +69,7 @@ GRAPH_CHECKS = (
     untrained.weights_of_zeros,
     untrained_by_steps.variables_behind_rounding,
     untrained.untrained_layers,
+    equal_units.units_that_stay_equal,
     inputs.unused_targets,
     components.equal_components,
     inputs.kept_for_dropped,

@@ -42,6 +42,7 @@ GRAPH_CHECKS = (
     easiest.easiest_pairs,
     easiest.easiest_negatives,
     class_weights.reversed_class_weights,
+    class_weights.logits_times_class_weights,
     noisy_targets.noisy_targets,
     other_tables.tables_of_other_numbers,
     similarities.minimized_similarities,

@@ -1,11 +1,13 @@
-"""Hazard of weights that balance the classes of labels the wrong way round, so that the rarer one counts even less."""
+"""Hazards of weights of classes: those that balance them the wrong way round, and those that multiply the logits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.basics.cross_entropies import filled
+from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.constants import constant_array
+from legacy.saved.hazards.basics.cross_entropies import cross_entropies, filled
 from legacy.saved.hazards.basics.elements import key_of_elements, source_of_elements
 from legacy.saved.hazards.basics.evaluation import evaluate
 from legacy.saved.hazards.basics.hazard import Hazard
@@ -19,6 +21,31 @@ RARE, COMMON = 2.0, 8.0
 _ELEMENTWISE = ("Add", "AddV2", "Sub", "Mul", "Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LogicalNot")
 #: Ops of a result by all elements of a tensor.
 _TOTALS = ("Sum", "Mean", "Size")
+
+
+def logits_times_class_weights(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds cross entropies whose logits are multiplied by constants that differ by class; one hazard for all.
+
+    Constants of 0 and 1 are a mask of classes, and one number for all of them a scale.
+    """
+    graph = whole.graph
+    for entropy in cross_entropies(whole):
+        product = source_of_elements(graph, entropy.logits).node
+        inputs = graph.inputs(product) if graph.type(product) in ("Mul", *op_types.QUOTIENTS) else []
+        for weight, value in zip(inputs, reversed(inputs)):
+            numbers = constant_array(graph, weight.node) if value.node in made_by_weights(whole) else None
+            if numbers is None or numbers.size < 2 or numbers.size != numbers.shape[-1] or numbers.min() < 0:
+                continue
+            if numbers.min() != numbers.max() and set(numbers.ravel().tolist()) != {0.0, 1.0}:
+                yield Hazard(
+                    "LOGITS_TIMES_CLASS_WEIGHTS",
+                    product,
+                    f"{product} multiplies the logits of {entropy.op} by {weight.node}, numbers that differ by class, "
+                    f"from {numbers.min():.4g} to {numbers.max():.4g}: the model takes them up in its weights, and no "
+                    "class counts more than another",
+                    "multiply each example's cross entropy by the weight of its label; for parity keep the product",
+                )
+                return
 
 
 def reversed_class_weights(whole: WholeGraph) -> Iterator[Hazard]:

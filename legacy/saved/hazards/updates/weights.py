@@ -42,13 +42,13 @@ HALF = {tf.float16.as_datatype_enum: "float16", tf.bfloat16.as_datatype_enum: "b
 def layers_of_zeros(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds two layers, one after the other, whose trained weights both begin with zeros; one hazard for all."""
     graph = whole.graph
-    layers = {name: _weight_of(whole, name) for name in graph.nodes if name in whole.minimized}
+    layers = {name: weight_of(whole, name) for name in graph.nodes if name in whole.minimized}
     zeros = {
         name: weight
         for name, weight in layers.items()
         if weight in whole.trainable and begins_with_zeros(whole, weight)
     }
-    pairs = {name: before for name in zeros for before in [_layer_before(whole, name)] if before in zeros}
+    pairs = {name: before for name in zeros for before in [layer_before(whole, name)] if before in zeros}
     if pairs:
         name, before = next(iter(pairs.items()))
         weights = list(dict.fromkeys([zeros[before], *[zeros[other] for other in pairs]]))
@@ -62,15 +62,15 @@ def layers_of_zeros(whole: WholeGraph) -> Iterator[Hazard]:
         )
 
 
-def _weight_of(whole: WholeGraph, layer: str) -> str:
-    """The variable that a layer multiplies by; "" for any other node."""
+def weight_of(whole: WholeGraph, layer: str) -> str:
+    """Returns the variable that a layer multiplies by; "" for any other node."""
     if whole.graph.type(layer) not in op_types.LAYERS:
         return ""
     return variable_read(whole.graph, whole.graph.inputs(layer)[1].node)
 
 
-def _layer_before(whole: WholeGraph, layer: str) -> str:
-    """The layer whose output a layer takes, by way of biases and activations alone; "" if there is none."""
+def layer_before(whole: WholeGraph, layer: str) -> str:
+    """Returns the layer whose output a layer takes, by way of biases and activations alone; "" if there is none."""
     graph, name = whole.graph, whole.graph.inputs(layer)[0].node
     while graph.type(name) in BETWEEN and graph.inputs(name):
         computed = [tensor.node for tensor in graph.inputs(name) if tensor.node in whole.data]

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.goals.class_weights import reversed_class_weights
+from legacy.saved.hazards.goals.class_weights import logits_times_class_weights, reversed_class_weights
 from tests.legacy.saved.hazards import minimized
 
 
@@ -59,3 +59,34 @@ def test_weights_of_positive_labels_are_read_too(weight, count):
         return tf.reduce_mean(tf.nn.weighted_cross_entropy_with_logits(y, logits, weight(share_of_zeros(y))))
 
     assert minimized.found(reversed_class_weights, loss) == ["CLASS_WEIGHTS_REVERSED"] * count
+
+
+@pytest.mark.parametrize(
+    "weigh, count",
+    [
+        (lambda logits: logits * tf.constant([0.2, 1.0, 3.0]), 1),
+        (lambda logits: logits / tf.constant([[0.2, 1.0, 3.0]]), 1),
+        (lambda logits: logits, 0),
+        (lambda logits: logits * tf.constant([2.0, 2.0, 2.0]), 0),  # a scale
+        (lambda logits: logits * tf.constant([1.0, 0.0, 1.0]), 0),  # a mask of classes
+        (lambda logits: logits * minimized.variable("scales", 3), 0),
+        (lambda logits: logits + tf.constant([0.2, 1.0, 3.0]), 0),  # the classes' prior
+    ],
+)
+def test_logits_that_are_multiplied_by_weights_of_classes_are_named(weigh, count):
+    def total():
+        logits = weigh(minimized.fed("x", 4, 5) @ minimized.variable("w", 5, 3))
+        y = minimized.fed("y", 4, dtype=tf.int32)
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+
+    assert minimized.found(logits_times_class_weights, total) == ["LOGITS_TIMES_CLASS_WEIGHTS"] * count
+
+
+def test_cross_entropies_that_are_multiplied_by_weights_of_classes_are_not():
+    def total():
+        logits = minimized.fed("x", 4, 5) @ minimized.variable("w", 5, 3)
+        y = minimized.fed("y", 4, dtype=tf.int32)
+        weights = tf.gather(tf.constant([0.2, 1.0, 3.0]), y)
+        return tf.reduce_mean(weights * tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+
+    assert minimized.found(logits_times_class_weights, total) == []
