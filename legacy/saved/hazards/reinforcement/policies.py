@@ -13,6 +13,7 @@ from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import constant_factor
 from legacy.saved.hazards.reinforcement.clipped_ratios import bound_at_one
 from legacy.saved.hazards.reinforcement.entropies import COPIES, past, sign_of_entropy
+from legacy.saved.hazards.reinforcement.normalized_returns import is_fed, sign_of_normalized_returns
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _LIKELIHOODS = ("LogSoftmax", "SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits")
@@ -53,12 +54,15 @@ def minimized_policies(whole: WholeGraph) -> Iterator[Hazard]:
             for one, other in zip(inputs, reversed(inputs)):
                 orientation = _sign_of_advantage(whole, other) if _is_log_probability(whole, one) else 0
                 if orientation * sign_of_likelihood(whole, one) * sign > 0 and gradient_flow(whole).passes(name):
+                    turned = ", in which the returns have a minus sign," if orientation < 0 else ""
+                    weight = "a negative weight" if turned else "a positive weight"
+                    factors = "high returns" if turned else "positive factors"
                     yield Hazard(
                         "POLICY_MINIMIZED",
                         name,
                         f"{target} contains the sum of {name}, log-probabilities of actions times "
-                        f"{past(whole, other)}, with a positive weight: it falls where actions with positive factors "
-                        "get less likely, which is right for costs alone",
+                        f"{past(whole, other)}{turned or ','} with {weight}: it falls where actions with {factors} get "
+                        "less likely, which is right for costs alone",
                         "subtract the term if these are returns or advantages; for parity keep the sign",
                     )
                     return
@@ -74,15 +78,7 @@ def _sign_of_advantage(whole: WholeGraph, name: str) -> int:
     if value:
         return -sign if graph.inputs(name)[0].node == value else sign
     is_given = name in whole.data and not _weights(whole, name) and whole.value(name) is None
-    return sign if is_given and _is_fed(whole, name) else 0
-
-
-def _is_fed(whole: WholeGraph, name: str) -> bool:
-    """Whether a node holds what data bring, or a part of it."""
-    graph = whole.graph
-    while graph.type(name) in ("Split", "StridedSlice", "Slice", "Cast", *COPIES):
-        name = graph.inputs(name)[op_types.divided_input(graph.type(name))].node
-    return op_types.is_source(graph.type(name))
+    return sign if is_given and is_fed(whole, name) else sign * sign_of_normalized_returns(whole, name)
 
 
 def minimized_entropies(whole: WholeGraph) -> Iterator[Hazard]:

@@ -254,3 +254,29 @@ def test_the_logarithm_of_a_chosen_probability_is_that_of_a_policy(weight, count
         return weight * entropy - tf.reduce_mean(likely * returns)
 
     assert found(policies.minimized_entropies, loss) == ["ENTROPY_MINIMIZED"] * count
+
+
+def normalized(numbers):
+    mean, variance = tf.nn.moments(numbers, [0])
+    return (numbers - mean) / (tf.sqrt(variance) + 1e-8)
+
+
+@pytest.mark.parametrize(
+    "factor, count",
+    [
+        (lambda returns, values: normalized(values - returns), 1),
+        (lambda returns, values: values - (returns - values) / tf.sqrt(1.0 + tf.square(values)), 1),
+        (lambda returns, values: -normalized(returns), 1),
+        (lambda returns, values: normalized(returns - values), 0),
+        (lambda returns, values: -normalized(values - returns), 0),
+        (lambda returns, values: normalized(returns) - normalized(values), 0),
+        (lambda returns, values: (values - returns) / (values - 1.0), 0),  # by numbers of any sign
+        (lambda returns, values: normalized(values), 0),
+    ],
+)
+def test_a_normalized_advantage_of_the_wrong_sign_is_named(factor, count):
+    def loss(logits, values, actions, returns):
+        policy = -chosen(logits, actions) * tf.stop_gradient(factor(returns, values))
+        return tf.reduce_mean(policy) + tf.reduce_mean(tf.square(returns - values))
+
+    assert found(policies.minimized_policies, loss) == ["POLICY_MINIMIZED"] * count
