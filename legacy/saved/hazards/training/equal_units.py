@@ -9,7 +9,6 @@ from legacy.saved.hazards.basics.beginnings import first_value
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variable_read
 from legacy.saved.hazards.updates.weights import layer_before, weight_of
-from workloads.lifted.graph import Graph
 
 _ADDITIONS = ("Add", "AddV2", "BiasAdd")
 
@@ -49,12 +48,13 @@ def _begins_alike_between(whole: WholeGraph, before: str, layer: str) -> bool:
     while name != before:
         inputs = [tensor.node for tensor in graph.inputs(name)]
         others = [one for one in inputs if one not in whole.data] if graph.type(name) in _ADDITIONS else []
-        beginnings = [first_value(whole, read) if read else whole.value(other) for other, read in _reads(graph, others)]
-        if None in beginnings:
+        if any(_beginning(whole, other) is None for other in others):
             return False
         name = next(one for one in inputs if one in whole.data)
     return True
 
 
-def _reads(graph: Graph, names: list[str]) -> list[tuple[str, str]]:
-    return [(name, variable_read(graph, name)) for name in names]
+def _beginning(whole: WholeGraph, name: str) -> float | None:
+    """The number that all of a variable begins as, or that a constant is; None of anything else."""
+    variable = variable_read(whole.graph, name)
+    return first_value(whole, variable) if variable else whole.value(name)
