@@ -57,7 +57,7 @@ def _noise_of_streams(streams: Sequence[str], drawn: Sequence[str]) -> dict[str,
     """Returns {random stream of the old graph: the port's noise}, by their names; the last ones belong together."""
     found: dict[str, str] = {}
     for noise in sorted(drawn, key=len, reverse=True):
-        inside = [name for name in streams if name not in found and _contains(name, noise)]
+        inside = [name for name in streams if name not in found and contains(name, noise)]
         if noise in inside:
             inside = [noise]
         if len(inside) == 1:
@@ -89,10 +89,10 @@ def _noise_differences(stream: Noise, is_common: bool, noise: str, drawn: NoiseS
     return [f"{stream.name!r} is {old}, and the port's {noise!r} {own}" for old, own, is_equal in sides if not is_equal]
 
 
-def _contains(path: str, part: str) -> bool:
+def contains(path: str, part: str) -> bool:
     """Returns whether consecutive parts of a path are `part`.
 
-    >>> _contains("tower_0/fc1/dropout/mul", "fc1/dropout"), _contains("tower_0/fc11/dropout", "fc1/dropout")
+    >>> contains("tower_0/fc1/dropout/mul", "fc1/dropout"), contains("tower_0/fc11/dropout", "fc1/dropout")
     (True, False)
     """
     return f"/{part}/" in f"/{path}/"

@@ -7,12 +7,12 @@ All variables of such a port have the old names, so that both sides' records are
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from legacy.source.step.derivatives import weight_gradients, with_derivatives
 from parity.against.changes_in_turn import require_one_change_each
 from parity.against.input_names import match_inputs, rows_of_all, with_port_shapes
-from parity.against.noise_names import match_noise
+from parity.against.noise_names import contains, match_noise
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan import Phase, Plan
 from workloads.lifted.summed_uses import with_sums_of_uses
@@ -54,18 +54,30 @@ def with_own_step(
     shapes = {name: list(array.shape) for kind in STATES for name, array in getattr(state, kind).items()}
     _require_variables({variable.name: list(variable.shape) for variable in plan.variables}, shapes, port.name)
     inputs = match_inputs(plan, port.inputs(), settings, own_step=True)
-    streams = match_noise(_with_noise_of_losses(plan, graph), traced.noises)
+    streams = match_noise(_with_noise_of_losses(plan, graph, traced.noises), traced.noises)
     noise = {own: stream for stream, own in streams.items()}
     return dataclasses.replace(lift, plan=_adapted(lift, port, inputs), port=PortOfLift(port, inputs, noise))
 
 
-def _with_noise_of_losses(plan: Plan, graph: Graph) -> Plan:
-    """Returns a plan without the random numbers that only updates draw: a port's update names the streams itself."""
+def _with_noise_of_losses(plan: Plan, graph: Graph, drawn: Collection[str]) -> Plan:
+    """Returns a plan without the random numbers that only updates draw: a port's update names the streams itself.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+      drawn: names of the noise that the port's losses draw, as that which is added to gradients, for their updates.
+
+    Returns:
+      The plan.
+    """
     raw = [weight_gradients(plan, graph, phase, t) for phase in plan.phases for t in range(len(phase.gradients))]
     losses = [loss for phase in plan.phases for row in (phase.losses, *phase.other_losses) for loss in row]
     ends = [*losses, *(name for own in raw for name in own.values())]
     inside = graph.ancestors([parse_tensor_name(name).node for name in ends])
-    noise, common = ([e for e in entries if inside & set(e.nodes)] for entries in (plan.noise, plan.common_noise))
+    noise, common = (
+        [e for e in entries if inside & set(e.nodes) or any(contains(e.name, name) for name in drawn)]
+        for entries in (plan.noise, plan.common_noise)
+    )
     return dataclasses.replace(plan, noise=noise, common_noise=common)
 
 

@@ -9,6 +9,8 @@ from parity.against.own_step import with_own_step
 from tests import old_programs
 from tests.legacy.gallery import source
 from tests.legacy.source import old_towers
+from workloads.frame import NoiseSpec
+from workloads.lifted.plan import Noise
 from workloads.lifted.workload import load_lift
 from workloads.steps.tracing import trace_step
 from workloads.support.errors import InputError
@@ -68,3 +70,23 @@ def test_statistics_that_each_tower_changes_are_for_their_number(lift, port):
     twice = dataclasses.replace(lift, plan=dataclasses.replace(lift.plan, phases=phases, variables=variables))
     with pytest.raises(InputError, match="--replicas: got 1, each tower changes .* in turn: only --replicas=2"):
         bound(twice, port, replicas=1)
+
+
+@pytest.mark.parametrize("drawn, count", [((), 0), (("added",), 1)])
+def test_noise_of_updates_is_that_of_losses_which_draw_it(lift, port, drawn, count):
+    """As noise that is added to gradients, which the port's losses may hand on to the update."""
+    last = lift.plan.phases[-1].train_op
+    noise = Noise("added/RandomUniform", "RandomUniform", "keyed", [last])
+    plan = dataclasses.replace(lift.plan, noise=[*lift.plan.noise, noise])
+    traced = trace_step(port, 8, 2)
+    spec = NoiseSpec(kind="uniform", shape=(3,))
+    traced = traced._replace(noises={**traced.noises, **dict.fromkeys(drawn, spec)})
+    made = with_own_step(dataclasses.replace(lift, plan=plan), port, traced, {}, 2)
+    assert list(made.port.noise.values()).count("added/RandomUniform") == count
+
+
+def test_noise_of_the_port_alone_is_refused(lift, port):
+    traced = trace_step(port, 8, 2)
+    traced = traced._replace(noises={**traced.noises, "other": NoiseSpec(kind="uniform", shape=(3,))})
+    with pytest.raises(InputError, match="the old graph draws none for 'other'"):
+        with_own_step(lift, port, traced, {}, 2)
