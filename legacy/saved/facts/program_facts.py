@@ -15,13 +15,10 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.effects import RATES
-from legacy.saved.analysis.values.update_sources import UpdateSources, tower_of_op, tower_read_back
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.rows import Row, Sections
-from legacy.saved.facts.basics.tower_numbers import tower_in_graph
 from legacy.saved.facts.combining.rows import combining_rows
 from legacy.saved.facts.combining.unequal_weights import unequal_weight_sentences
-from legacy.saved.facts.decays import Decays, not_constant, taken_beside
 from legacy.saved.facts.defaults import default_sentences, unused_sentences
 from legacy.saved.facts.inputs.fed_variables import fed_variable_sentences
 from legacy.saved.facts.inputs.input_rows import input_rows
@@ -30,17 +27,17 @@ from legacy.saved.facts.step_counters import counter_role, counter_rows
 from legacy.saved.facts.tower_rows import tower_rows
 from legacy.saved.facts.updates.learning_rates import LearningRate, find_learning_rates
 from legacy.saved.facts.updates.update_rules import held_constants, update_rule_rows
+from legacy.saved.facts.updates_of_step import UpdatesOfStep
 from legacy.saved.facts.variable_updates import VariableUpdate, update_rows
 from legacy.saved.facts.watch import sentences
 from legacy.saved.facts.whole_facts import device_rows
 from legacy.saved.folding.decided import default_number
-from legacy.saved.graph.assignments import assigned_variable, written_variables
+from legacy.saved.graph.assignments import written_variables
 from legacy.saved.graph.graph_file import SavedGraph
 from legacy.saved.runs import train_ops
 from legacy.saved.runs.carried_state import carrying_node
 from legacy.saved.runs.recorded_feeds import fed_rows
-from workloads.lifted.graph import parse_tensor_name
-from workloads.lifted.plan import Effect, Phase, Variable
+from workloads.lifted.plan import Variable
 from workloads.support.wording import SEVERAL, listed
 
 
@@ -84,21 +81,17 @@ class _ProgramFacts:
         self._saved, self._plan, self._graph = saved, found.plan, found.cut.graph
         self._origins, self._fed = found.cut.origins, found.fed
         self._analysed, self._found = AnalysedStep(found), found
-        crossings = {name for phase in self._plan.phases for row in phase.crossings for name in row if name}
-        effects = [effect for phase in self._plan.phases for effect in phase.effects]
-        given = crossings | taken_beside(self._graph, self._analysed.imported, effects)
-        self._decays = Decays(self._analysed.cutter, not_constant(self._graph, given), self._analysed.addend)
         self._whole, self._trained, self._joined = saved.graph, found.trained, found.whole
         self._writes = written_variables(saved.graph)
         self._changed = {name for phase in self._plan.phases for effect in phase.effects for name in effect.writes}
         effects = [effect for phase in self._plan.phases for effect in phase.effects]
         held = {name: word for e in effects for name, word in held_constants(self._analysed, e).items()}
         self._held = {name: "learning rate" if word in RATES else word for name, word in held.items()}
-        self._update_sources = [UpdateSources(self._graph, phase) for phase in self._analysed.phases]
+        self._updates = UpdatesOfStep(found, self._analysed)
 
     def sections(self) -> Sections:
         """All sections, in the order of the page."""
-        rates, updates = find_learning_rates(self._analysed), self._updates("statistic")
+        rates, updates = find_learning_rates(self._analysed), self._updates.of_role("statistic")
         carried = [update for update in updates if update.node == carrying_node(update.variable)]
         statistics = [update for update in updates if update not in carried]
         combining = combining_rows(self._analysed, self._saved.all_reduced)
@@ -115,8 +108,8 @@ class _ProgramFacts:
                 ("variables", [self._variable(variable) for variable in self._plan.variables]),
                 ("statistics", update_rows(statistics)),
                 *self._accumulated(),
-                ("carried state", update_rows([*self._updates("state"), *carried]) + fed_rows(self._fed)),
-                ("moving averages", update_rows(self._updates("average"))),
+                ("carried state", update_rows([*self._updates.of_role("state"), *carried]) + fed_rows(self._fed)),
+                ("moving averages", update_rows(self._updates.of_role("average"))),
                 ("step counters", counter_rows(self._analysed)),
                 ("devices", device_rows(self._graph)),
                 ("watch", [{"what": text} for text in self._watch(statistics, rates, combining)]),
@@ -223,17 +216,10 @@ class _ProgramFacts:
             return "not changed by a step"
         if variable.role == "slot" and not variable.of and variable.name in self._held:
             return self._held[variable.name]
-        if variable.role == "statistic" and self._copied(variable.name):
-            return f"copy of {self._copied(variable.name)}"
+        if variable.role == "statistic" and self._updates.copied(variable.name):
+            return f"copy of {self._updates.copied(variable.name)}"
         owner = f" of tower {variable.tower}" if variable.tower is not None else ""
         return variable.role + (" of " + variable.of if variable.of else owner)
-
-    def _copied(self, name: str) -> str:
-        """The variable whose value all changes of another one assign to it, as to a target network; "" if none does."""
-        nodes = [effect.node for phase in self._analysed.phases for effect in phase.effects if name in effect.writes]
-        sources = {assigned_variable(self._graph, node) for node in nodes}
-        source = sources.pop() if len(sources) == 1 else None
-        return "" if source is None or source == name else source
 
     def _accumulated(self) -> list[tuple[str, list[Row]]]:
         """The section on gradients that are kept between runs; none of most programs."""
@@ -245,59 +231,3 @@ class _ProgramFacts:
             if name in self._analysed.accumulators
         ]
         return [("accumulated gradients", rows)] if rows else []
-
-    def _towers_of_ops(self) -> dict[str, set[int]]:
-        """{variable: towers whose ops change it}."""
-        found: dict[str, set[int]] = collections.defaultdict(set)
-        for effect in [effect for phase in self._analysed.phases for effect in phase.effects]:
-            tower = self._tower_of_op(effect.node)
-            if tower is not None:
-                for name in effect.writes:
-                    found[name].add(tower)
-        return found
-
-    def _towers_of_update(self, sources: UpdateSources, effect: Effect) -> tuple[int, ...]:
-        """The towers of the old graph whose data an update takes; of one that trains alone, those whose ops it is."""
-        own = tower_in_graph(self._found, self._analysed.numbers, effect.node) if self._plan.towers == 1 else None
-        towers = sources.towers(effect) or self._read_back(effect.node)
-        return (own,) if towers and own is not None else tuple(map(self._analysed.numbers.of, towers))
-
-    def _combine_of_update(self, phase: Phase, effect: Effect) -> str:
-        """The combining of all towers' results for an update; "" where there is none, or are several."""
-        before = self._graph.ancestors([effect.node], controls=False) if phase.results else set()
-        found = [one for one in phase.results if parse_tensor_name(one.tensor).node in before]
-        kinds = {"mean" if one.divided else one.kind for one in found}
-        return kinds.pop() if len(kinds) == 1 else ""
-
-    def _tower_of_op(self, name: str) -> int | None:
-        return tower_of_op(self._graph, self._analysed.context.towers, name)
-
-    def _read_back(self, name: str) -> list[int]:
-        tower = tower_read_back(self._graph, self._analysed.context.towers, name)
-        return [] if tower is None else [tower]
-
-    def _updates(self, role: str) -> list[VariableUpdate]:
-        """The updates of the variables with a role, step counters and sums of gradients aside."""
-        others = {v.name for v in self._plan.variables if self._analysed.is_counter(v.name)}
-        others |= self._analysed.accumulators
-        chosen = [v for v in self._plan.variables if v.role == role and v.name not in others]
-        weight_of = {variable.name: variable.of for variable in chosen}
-        towers_of_ops = self._towers_of_ops()
-        return [
-            VariableUpdate(
-                name,
-                weight_of[name] or self._copied(name),
-                self._towers_of_update(sources, effect),
-                "a copy" if self._copied(name) else self._decays.text(phase, effect),
-                effect.op,
-                effect.node,
-                effect.condition is not None,
-                self._tower_of_op(effect.node) if len(towers_of_ops[name]) > 1 else None,
-                self._combine_of_update(phase, effect),
-                phase.train_op if len(self._analysed.phases) > 1 else "",
-            )
-            for phase, sources in zip(self._analysed.phases, self._update_sources)
-            for effect in phase.effects
-            for name in effect.writes
-            if name in weight_of
-        ]

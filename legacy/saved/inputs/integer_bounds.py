@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -10,36 +10,8 @@ from legacy.saved.folding.decided import COMPARISONS
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.graph.loops import frames_entered
+from legacy.saved.inputs.integer_uses import PASSES, uses_of_integers
 from workloads.lifted.graph import ENTERS, MERGES, Graph, TensorId
-
-#: Ops that rearrange the elements of their input and do not change their values.
-PASSES = [
-    "Identity",
-    "Reshape",
-    "Squeeze",
-    "ExpandDims",
-    "Cast",
-    "Transpose",
-    "ConcatV2",
-    "Concat",
-    "Pack",
-    "Unpack",
-    "StridedSlice",
-    "Slice",
-    "Split",
-    "SplitV",
-    "StopGradient",
-    "Enter",
-    "TensorArrayScatterV3",
-    "TensorArrayReadV3",
-    "Tile",
-    "PadV2",
-    "Pad",
-    "ReverseSequence",
-    "ReverseV2",
-    "Unique",
-]
-
 
 #: Ops by which `tf.nn.embedding_lookup` computes the part of a table, and the row there, from the row of the whole.
 _OF_PARTS = [*PASSES, "FloorDiv", "FloorMod", "Maximum", "Select", "SelectV2", "Sub"]
@@ -130,34 +102,6 @@ def _rows_of_parts(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> I
                 rows[output] = rows.get(output, 0) or _bound(graph, imported, user, place) or 0
             if len(rows) == imported.outputs(partition) and all(rows.values()):
                 yield sum(rows.values())
-
-
-def uses_of_integers(
-    graph: Graph, imported: ImportedGraph, tensor: TensorId, passes: Collection[str] = PASSES
-) -> Iterator[tuple[str, int]]:
-    """Returns the uses of the integers of a tensor, directly or rearranged.
-
-    Args:
-      graph: the subgraph that a step runs.
-      imported: the same graph in TensorFlow.
-      tensor: integers.
-      passes: op types whose result is followed, too.
-
-    Returns:
-      Iterator over (node, number of its input).
-    """
-    seen: set[TensorId] = set()
-    todo = [tensor]
-    while todo:
-        name, output = todo.pop()
-        if (name, output) in seen:
-            continue
-        seen.add(TensorId(name, output))
-        for user, position, used in graph.users(name):
-            if used == output:
-                yield user, position
-                if graph.type(user) in passes or (position == 0 and graph.type(user) in op_types.PICKS):
-                    todo += [TensorId(user, k) for k in range(imported.outputs(user))]
 
 
 def _bound(graph: Graph, imported: ImportedGraph, user: str, position: int) -> int | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from legacy.saved.graph.imported import ImportedGraph
-from legacy.saved.inputs.integer_bounds import LOOP_COMPARISONS, PASSES, uses_of_integers
+from legacy.saved.inputs.integer_bounds import LOOP_COMPARISONS
+from legacy.saved.inputs.integer_uses import PASSES, uses_of_integers
 from workloads.lifted.graph import Graph, TensorId
 
 #: (op type, number of the input) with the lengths of sequences.
