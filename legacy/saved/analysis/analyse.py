@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from legacy.saved.analysis import correspondence, phases, roles
 from legacy.saved.analysis.assigned_values import find_assigned_reads, notes_on_reads, with_assigned_values
@@ -29,17 +29,14 @@ from legacy.saved.analysis.input_places.unfed_checks import note_on_checks, unfe
 from legacy.saved.analysis.other_towers import describe_other_towers
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.analysis.reduction.summed_rows import with_rows_added_once
-from legacy.saved.folding.settings import fold_known, fold_settings
 from legacy.saved.graph import op_types
 from legacy.saved.graph.cut import cone
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.graph.graph_file import SavedGraph
-from legacy.saved.graph.trained import trained_variables
 from legacy.saved.inputs import description
-from legacy.saved.runs import accumulation, carried_state, switches, train_ops
-from legacy.saved.runs.beside import join_runs, never_run, run_beside, with_assignments
-from legacy.saved.runs.fetched_beside import counters_beside
+from legacy.saved.runs import accumulation, carried_state
 from legacy.saved.runs.recorded_feeds import FedTensor, carried_text, fed_tensors, feeds_text, recorded_carry
+from legacy.saved.runs.step_run import find_step_run
 from legacy.saved.runs.unused_updates import counter_note, unused_notes
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name, tensor_name
 from workloads.lifted.plan import Effect, Plan, Variable
@@ -132,7 +129,7 @@ def _analyse(
     Returns:
       The analysis.
     """
-    run = _run(saved, train_op, feed, beside)
+    run = find_step_run(saved, train_op, feed, beside)
     whole, targets = carried_state.carry_state(run.whole, carry, run.targets, {one.name: one.shape for one in fed})
     carried = {parse_tensor_name(name).name for name in carry}
     divided = _divided(whole, targets, run.trainable)
@@ -151,43 +148,6 @@ def _analyse(
     fed = [tensor for tensor in fed if not tensor.is_computed or parse_tensor_name(tensor.name).node in cut.graph.nodes]
     plan.notes += filter(None, [feeds_text(fed)])
     return Analysis(plan, cut, whole, context, run.trainable, fed, frozenset(feed), own_variables=matched.own_variables)
-
-
-class _Run(NamedTuple):
-    """The train ops that a program ran in each step, and the graph without undecided settings.
-
-    Attributes:
-      whole: the graph, with settings and switches that are decided.
-      targets: the train ops, one for each run.
-      trainable: names of the variables that the program trains.
-      settings: {setting or switch: text of its value}.
-      notes: sentences on the switches.
-      unused: updates that no train op runs, as `beside.never_run` returns them.
-      counters: {op beside the train op: step counter that it raises}.
-    """
-
-    whole: Graph
-    targets: list[str]
-    trainable: list[str]
-    settings: dict[str, Any]
-    notes: list[str]
-    unused: dict[str, list[str]]
-    counters: dict[str, str]
-
-
-def _run(saved: SavedGraph, train_op: Sequence[str], feed: Mapping[str, str], beside: Sequence[str]) -> _Run:
-    """Finds what a program ran; the arguments are those of `_analyse`."""
-    whole, settings = fold_settings(saved.graph, feed)
-    trainable = trained_variables(whole, saved.collections.get("trainable_variables", []))
-    whole, targets = join_runs(whole, train_ops.choose_train_ops(whole, train_op, trainable))
-    whole = fold_known(whole, targets)
-    accumulation.require_accumulation(whole, targets, trainable)
-    accumulation.require_own_gradients(whole, targets)
-    tried = switches.try_switches(whole, targets)
-    whole, targets = run_beside(tried.graph, targets, beside)
-    unused = never_run(whole, targets, with_assignments(saved.collections, saved.graph, whole), trainable)
-    counters = counters_beside(whole, targets)
-    return _Run(whole, targets, trainable, {**settings, **tried.settings}, list(tried.notes), unused, counters)
 
 
 class _Divided(NamedTuple):

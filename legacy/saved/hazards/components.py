@@ -55,7 +55,7 @@ def _part(graph: Graph, name: str) -> Hashable:
 
 
 def _joined(graph: Graph, source: TensorId, cut: str) -> str:
-    """The op that joins what a slice takes a part of, along a dimension that the slice cuts; "" if none does."""
+    """The op that concatenates or stacks a slice's input along a dimension that the slice cuts; "" if there is none."""
     todo, seen = [source.node], {source.node}
     while todo:
         name = todo.pop()

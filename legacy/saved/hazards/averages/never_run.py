@@ -81,7 +81,7 @@ def _moves_rows(whole: WholeGraph, name: str) -> bool:
 
 
 def _carries_state(whole: WholeGraph, name: str) -> bool:
-    """Whether a state that the loss begins with is set to what data and weights make of it, as that of an RNN."""
+    """Whether a state that the loss reads is set to a value computed from itself, data and weights, as an RNN's is."""
     graph, variable = whole.graph, whole.writes[name]
     if graph.type(name) not in op_types.SETS or variable not in whole.minimized - whole.trainable:
         return False

@@ -74,7 +74,7 @@ def followed_variables(whole: WholeGraph, name: str) -> list[str]:
 
 
 def _terms(whole: WholeGraph, name: str) -> list[str]:
-    """The nodes that what is assigned is a linear function of, with factors that may change from step to step."""
+    """The nodes that an assigned value is a linear function of, with factors that may change from step to step."""
     inputs = whole.graph.inputs(name)
     todo = [inputs[1].node] if len(inputs) > 1 else []
     seen = dict.fromkeys(todo)

@@ -1,4 +1,4 @@
-"""Values that weights make: the nodes that depend on what a program trains; and counts of data, which none make."""
+"""Values that depend on trained weights; and counts of data, which depend on none."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def labels_dealt_otherwise(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _comparisons(whole: WholeGraph) -> Iterator[tuple[str, TensorId, TensorId]]:
-    """Yields (op, labels, what is compared with them) of cross entropies and differences in what is minimized."""
+    """Yields (op, labels, predictions) of the cross entropies and differences in the losses."""
     for entropy in cross_entropies(whole):
         yield entropy.op, entropy.labels, entropy.logits
     for name in whole.minimized_ops(*op_types.DIFFERENCES):
@@ -61,7 +61,7 @@ def dealt_part(whole: WholeGraph, tensor: TensorId) -> Part | None:
 
 
 def parts_of_model(whole: WholeGraph, tensor: TensorId) -> Part | None:
-    """The part of an input that what a tower predicts is computed from, the first of several that are dealt alike."""
+    """The part of an input that a tower's predictions are computed from; the first of several that are dealt alike."""
     graph = whole.graph
     dealing = deals(whole)
     before = graph.ancestors([tensor.node], stop=dealing, controls=False)

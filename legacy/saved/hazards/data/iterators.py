@@ -62,7 +62,7 @@ def _same_sources(whole: WholeGraph, taking: str, words: str) -> Iterator[Hazard
 
 
 def _towers_of_taker(whole: WholeGraph, name: str) -> set[int]:
-    """The tower that an op which takes examples stands in, or those whose losses use what it takes."""
+    """The tower of an op that reads examples, or else the towers with losses that use these examples."""
     if name in whole.labels:
         return {whole.labels[name]}
     return whole.towers_of(whole.graph.descendants([name], controls=False) & whole.minimized)

@@ -176,7 +176,7 @@ def _shuffled_alone(whole: WholeGraph, before: Collection[str]) -> tuple[str, st
 
 
 def _are_compared(whole: WholeGraph, before: Collection[str], shuffle: str, other: str) -> bool:
-    """Whether a loss compares what depends on a shuffle with what depends on another input, one of both by weights."""
+    """Whether a loss compares values behind a shuffle with values of another input, one of both computed by weights."""
     graph = whole.graph
     after, beside = graph.descendants([shuffle], controls=False), graph.descendants([other], controls=False)
     pairs = [(entropy.labels, entropy.logits) for entropy in cross_entropies(whole) if entropy.op in before]

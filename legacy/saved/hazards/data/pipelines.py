@@ -110,7 +110,7 @@ def _repeats(nodes: Mapping[str, Any], names: Collection[str]) -> bool:
 
 
 def _is_repeated(nodes: Mapping[str, Any], name: str) -> bool:
-    """Whether what a node of a dataset gives is repeated, by itself or by what follows from it."""
+    """Whether a dataset, or one that is made from it, is repeated."""
     behind = [other for other in nodes if other == name or name in _before(nodes, other)]
     return _repeats(nodes, behind)
 

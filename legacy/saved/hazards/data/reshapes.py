@@ -143,7 +143,7 @@ def _reshapes_back(found: Analysis, name: str, back: str) -> bool:
 
 
 def _shape_before(found: Analysis, name: str) -> _Shape | None:
-    """The shape of what a node reshapes; of rows that layers took one by one, that before they were joined.
+    """The shape of a reshape's input; behind layers that take rows one by one, the shape before these rows were joined.
 
     Layers of 1.x take [batch * time, features]: their result has the order of what was reshaped before them.
     """

@@ -78,7 +78,7 @@ def _is_read(whole: WholeGraph, noisy: str, result: str) -> bool:
 
 
 def _is_of_known(whole: WholeGraph, difference: str, result: str, draw: str) -> bool:
-    """Whether the mask that a draw makes multiplies results, too, or their errors: what it leaves is all that is known.
+    """Whether a random mask also multiplies the results, or their errors, so that the loss sees only what it keeps.
 
     So networks are trained that fill in what a mask has taken away.
     """

@@ -67,7 +67,7 @@ def _adds_up(whole: WholeGraph, total: str, source: str) -> bool:
 
 
 def _square_of(whole: WholeGraph, products: list[str], signs: dict[str, int]) -> str:
-    """A node that a loss adds, and that squares what is handed on from some products; "" if there is none."""
+    """A node that a loss adds, and that squares a value computed from some products; "" if there is none."""
     for name in [name for name, sign in signs.items() if sign > 0]:
         base = squared(whole, name)
         if base is not None and _comes_from(whole, base, products):

@@ -102,7 +102,7 @@ def _sizes(graph: Graph, name: str) -> list[int]:
 
 
 def _before(whole: WholeGraph, tensor: TensorId, channels: int) -> tuple[list[TensorId], int]:
-    """Returns what a tensor depends on time by time, and its channels; nothing of what moves or joins times.
+    """Returns the inputs that a tensor depends on at the same time step, and their channels; none if times are mixed.
 
     Args:
       whole: the graph.

@@ -33,7 +33,7 @@ def losses_of_one_label(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def only_users(whole: WholeGraph, name: str) -> list[str]:
-    """Returns the forward nodes that use the elements of a node in what is minimized, past ops that hand them on."""
+    """Returns the nodes of the losses that use the elements of a node, past ops that only pass them on."""
     graph, todo = whole.graph, [name]
     found: list[str] = []
     while todo:

@@ -1,4 +1,4 @@
-"""Hazards of losses: their terms, what makes logits, and what towers have in common in them.
+"""Hazards of losses: their terms, their logits, and the parts of them that towers share.
 
 Here: checks that read the graph of a loss. Not here: those of penalties, gradients, updates, inputs and
 statistics, one folder up. Start with `terms.py`."""

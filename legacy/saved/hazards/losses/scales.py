@@ -28,7 +28,7 @@ TOLERANCE = 1e-5
 
 
 def loss_scale(whole: WholeGraph, phase: Phase) -> float:
-    """Returns the power of two, 8 or more, that multiplies what the first tower's loss makes of its data; 1 for others.
+    """Returns the power of two, 8 or more, that multiplies the data's terms of the first tower's loss; 1 for others.
 
     Args:
       whole: the graph.

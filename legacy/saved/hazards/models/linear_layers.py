@@ -15,7 +15,7 @@ _PASSES = ("Add", "AddV2", "BiasAdd", "Identity")
 
 
 def layers_without_activation(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds dense layers whose input is a dense layer's result as it is, or what dropout leaves of it; one for all.
+    """Finds dense layers directly behind a dense layer, or with only dropout between; one hazard for all.
 
     A layer that is narrower than what it takes and what follows is a bottleneck, as the code of an autoencoder, and
     no mistake: the product of both has a lower rank than one layer. Nor is one that gives other examples' results to

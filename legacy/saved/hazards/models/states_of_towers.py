@@ -62,7 +62,7 @@ def _is_result(whole: WholeGraph, name: str) -> bool:
 
 
 def states_of_all_towers(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds a state that several towers read, and each sets to what it makes of its own examples; one for all."""
+    """Finds a state that several towers read, and that each sets to a result of its own examples; one for all."""
     states = shared_states(whole)
     for variable, names in states.items():
         yield Hazard(

@@ -1,4 +1,4 @@
-"""Regularization terms of a graph: what makes them, and what takes their values."""
+"""Regularization terms of a graph: the ops that compute them, and those that use their values."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def errors_of_targets(whole: WholeGraph, names: Sequence[str]) -> list[bool]:
 
 
 def _is_multiple_of_data(whole: WholeGraph, name: str) -> bool:
-    """Whether a node is what data bring, or their product or quotient with what weights make."""
+    """Whether a node holds data, or their product or quotient with a result of weights."""
     name = source_of_elements(whole.graph, TensorId(name, 0)).node
     if name in whole.data and name not in made_by_weights(whole):
         return True

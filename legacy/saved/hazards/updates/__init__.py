@@ -1,4 +1,4 @@
-"""Hazards of what a step changes: gradients and weights, and what it keeps for later steps.
+"""Hazards of the changes that a step makes: gradients, weights, and state that it keeps for later steps.
 
 Here: checks of gradients as they are applied, weights, sums of gradients and states. Not here: batch statistics and
 schedules, one folder up.

@@ -75,7 +75,7 @@ def actors_that_train_critics(whole: WholeGraph, found: Analysis) -> Iterator[Ha
 
 
 def _trained_besides(found: Analysis) -> Iterator[tuple[Phase, set[str], Phase, set[str]]]:
-    """Yields (train op, what it trains, another that trains all of that besides, what this trains alone)."""
+    """Yields (train op, its variables, a second one that trains them all, too, variables of the second alone)."""
     trained = [(phase, _trained(found, phase)) for phase in found.plan.phases]
     for (phase, own), (other, more) in itertools.product(trained, trained):
         if own and own < more:

@@ -20,7 +20,7 @@ _SCALES = ("Mul", "RealDiv", "Div")
 
 
 def state_never_read(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds arrays that a step assigns what it makes of its data, and that nothing reads; one hazard for all."""
+    """Finds arrays that a step sets to results of its data, and that nothing reads; one hazard for all."""
     graph = whole.graph
     kept: dict[str, str] = {}
     for name, variable in whole.writes.items():
@@ -71,7 +71,7 @@ def variance_that_follows_the_mean(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _kind_of_statistic(variable: str) -> str:
-    """The part of a variable's name that says what it holds, also of what `zero_debias` keeps beside an average."""
+    """The part of a variable's name that says what it holds; for the slots of `zero_debias`, that of their average."""
     parts = variable.split("/")
     return parts[-2] if parts[-1] == "biased" and len(parts) > 1 else parts[-1]
 
