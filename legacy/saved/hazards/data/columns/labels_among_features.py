@@ -45,14 +45,14 @@ def labels_among_features(whole: WholeGraph, found: Analysis) -> Iterator[Hazard
 
 
 def _comparisons(whole: WholeGraph, found: Analysis) -> Iterator[tuple[TensorId, TensorId]]:
-    """(prediction, target) of each error, cross entropy, and product of predictions with several columns."""
+    """(prediction, target) of each error, of each cross entropy, and of products with columns, as in a hinge."""
     graph, imported = found.cut.graph, found.context.imported
     for name in whole.minimized_ops("Sub", "SquaredDifference", "Mul"):
         sides = graph.inputs(name) if name in graph.nodes and not is_gradient_op(name) else []
         made = [side for side in sides if side.node in made_by_weights(whole) and side.node in whole.data]
         given = [side for side in sides if side.node in whole.data and side.node not in made_by_weights(whole)]
         is_error = graph.type(name) != "Mul"
-        if len(made) == len(given) == 1 and (is_error or len(columns_of(graph, imported, given[0])) > 1):
+        if len(made) == len(given) == 1 and (is_error or columns_of(graph, imported, given[0])):
             yield made[0], given[0]
     for entropy in [one for one in cross_entropies(whole) if one.op in graph.nodes]:
         if entropy.labels.node not in made_by_weights(whole):

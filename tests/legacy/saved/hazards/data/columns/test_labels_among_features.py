@@ -85,7 +85,12 @@ def test_a_feature_may_be_a_second_target():
         result = net(rows[:, :5])
         return error(result, rows[:, 5:]) + 0.1 * error(result, rows[:, 4:5])
 
+    def of_hinge(rows):
+        result = net(rows[:, :5])
+        return tf.reduce_mean(tf.maximum(1.0 - rows[:, 5:] * result, 0.0)) + 0.1 * error(result, rows[:, 4:5])
+
     assert count(loss) == 0
+    assert count(of_hinge) == 0
 
 
 def test_codes_that_are_drawn_may_take_what_they_give_again():
