@@ -22,6 +22,7 @@ from legacy.source.basics.expressions import (
     values_used,
 )
 from legacy.source.basics.rendering import expression_text
+from legacy.source.lines.affine_terms import affine_terms
 from legacy.source.lines.name_hints import list_name
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def build_statements(definitions: Sequence[Definition], results: Collection[str]
     Returns:
       The statements.
     """
-    uses: Counter[str] = collections.Counter([*results, *results])
+    uses: Counter[str] = collections.Counter([*results, *results, *affine_terms(definitions)])
     for definition in definitions:
         uses.update(values_used(definition.expression))
     waiting: Dict[str, Expression] = {}
