@@ -80,6 +80,12 @@ LONG = {
 }
 
 
+#: The same of functions of the program, which are named after what they call.
+_OWN = {WORDS[name]: LONG[name] for name in reversed(list(LONG)) if name in WORDS}
+_OWN.update({"norm": "a normalization", "normalize": "a normalization", "attention": "attention"})
+#: Cells whose state an attention may read.
+_CELLS = ("lstm", "gru")
+
 #: Products of matrices: attention has one of queries and keys, and one of the weights that a softmax makes and values.
 PRODUCTS = ("tf.matmul", "tf.einsum")
 #: Functions between the dense layers that follow the attention in a transformer block.
@@ -113,11 +119,33 @@ def words_of(body: Sequence[Statement], scope: str = "") -> List[str]:
     if by_variables and "norm" not in _plain_name(functions):
         long = dict.fromkeys(functions[:1], _BY_VARIABLES[by_variables])
     found += [
-        long.get(name) or f"`{name}`" for name in functions if name in long or "." not in name and name not in LONG
+        long.get(name) or _own_word(name) for name in functions if name in long or "." not in name and name not in LONG
     ]
     if found and all(word.startswith("`") for word in found):
         return ["the result of " + ", ".join(dict.fromkeys(found))]
-    return list(dict.fromkeys(found)) or [_ALIKE]
+    own = {_own_word(name) for name in functions if "." not in name}
+    return [_plural(word) if word in own and found.count(word) > 1 else word for word in dict.fromkeys(found)] or [
+        _ALIKE
+    ]
+
+
+def _own_word(name: str) -> str:
+    """Returns what a function of the program is in a sentence: the layer that it is named after, or else its name.
+
+    >>> _own_word("conv2"), _own_word("conv_norm")
+    ('a convolution', '`conv_norm`')
+    """
+    return _OWN.get(re.sub(r"\d+$", "", name)) or f"`{name}`"
+
+
+def _plural(word: str) -> str:
+    """Returns the plural of what a sentence calls a layer; what has no article stays.
+
+    >>> _plural("a dense layer"), _plural("pooling")
+    ('dense layers', 'pooling')
+    """
+    article, _, noun = word.partition(" ")
+    return f"{noun}s" if article in ("a", "an") else word
 
 
 def function_name(body: Sequence[Statement], scope: str, taken: Set[str]) -> str:
@@ -197,6 +225,9 @@ def network_name(weights_of_uses: Sequence[Sequence[str]]) -> str:
 def _plain_name(functions: Sequence[str]) -> str:
     """Returns the name for the functions that are called, whatever others have that name."""
     if _has_attention(functions):
+        cell = next((WORDS[name] for name in functions if WORDS.get(name) in _CELLS), "")
+        if cell:
+            return f"attention_{cell}"
         return "transformer_block" if any(name in ACTIVATIONS for name in functions) else "attention"
     own = [re.sub(r"\d+$", "", name) for name in functions if "." not in name and name not in WORDS]
     if own and (len(own) > MOST_OWN or len(set(own)) < len(own) or not _KNOWN.issuperset("_".join(own).split("_"))):

@@ -25,12 +25,15 @@ ATTENTION = ("tf.matmul", "tf.matmul", "tf.nn.softmax", "tf.matmul")
         ((*ATTENTION, "tf.matmul", "tf.tanh", "tf.matmul"), "transformer_block", "attention"),
         (("attention", "tf.matmul", "tf.nn.relu"), "transformer_block", "attention"),
         (("attention", "dense"), "attention2", "attention"),
-        (("dense", "tf.nn.relu"), "block", "`dense`"),
-        (("tf.nn.bias_add", "norm2"), "bias_norm", "the result of `norm2`"),
-        (("conv", "norm", "tf.nn.relu"), "conv_norm", "`conv`"),
-        (("conv", "norm", "conv", "norm"), "block", "the result of `conv`, `norm`"),
+        ((*ATTENTION, "tf.matmul", "lstm_state", "tf.tanh"), "attention_lstm", "attention"),
+        ((*ATTENTION, "old_gru_cell", "tf.nn.relu"), "attention_gru", "attention"),
+        (("dense", "tf.nn.relu"), "block", "a dense layer"),
+        (("tf.nn.bias_add", "norm2"), "bias_norm", "a normalization"),
+        (("conv", "norm", "tf.nn.relu"), "conv_norm", "a convolution"),
+        (("conv", "norm", "conv", "norm"), "block", "convolutions"),
         (("warp", "tf.matmul"), "block", "`warp`"),
-        (("dense", "tf.matmul", "tf.nn.bias_add"), "block", "`dense`"),
+        (("conv_norm", "conv_norm"), "block", "the result of `conv_norm`"),
+        (("dense", "tf.matmul", "tf.nn.bias_add"), "block", "dense layers"),
         (("tf.exp",), "transform", "what several places compute alike"),
     ],
 )
@@ -43,7 +46,7 @@ def test_a_function_is_named_after_what_it_computes(functions, name, word):
 def test_a_function_of_a_scope_says_what_it_calls_too():
     of_scope = "what name scope `unit` of the old graph computes"
     assert words_of(statements("conv", "norm", "conv", "tf.nn.relu"), "unit") == [
-        f"{of_scope}: `conv`, `norm`, a rectifier"
+        f"{of_scope}: convolutions, a normalization, a rectifier"
     ]
     assert words_of(statements("tf.exp"), "unit") == [of_scope]
     assert words_of(statements(*LONG), "unit") == [of_scope]  # too much for a line
