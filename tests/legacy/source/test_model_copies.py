@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.source.copies_of_others import with_others_stopped
 from legacy.source.prepared import OldProgram, with_shared_variables
 from parity.coverage.visits.job_visits import CoverageState
 from parity.coverage.visits.lifted_visits import visits_of_lift, with_equal_copies
@@ -100,6 +101,12 @@ def test_penalties_on_other_towers_copies_that_gradients_follow_are_not_written_
     setup = lifted(with_penalties(followed=True), tmp_path)
     with pytest.raises(InputError, match="contain what the towers' losses do not: replicated_0/w of tower 1"):
         source_of(setup)
+
+
+def test_a_towers_own_copies_are_not_stopped(tmp_path):
+    lift = lifted(replicated(), tmp_path).job.workload
+    copies = model_copies(lift.plan, lift.graph, lift.values())
+    assert copies and with_others_stopped(lift.plan, lift.graph, copies) is lift.graph
 
 
 def with_statistics(used=False):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.legacy.source.tiny import values_of, written
+from legacy.source.lines.affine_terms import affine_terms
+from tests.legacy.source.tiny import recovered, values_of, written
 
 SIZES = {"x": [3], "y": [3]}
 WEIGHTS = {"gamma": [3], "beta": [3]}
@@ -35,4 +36,6 @@ def test_an_offset_stands_with_its_scale(build):
     ],
 )
 def test_other_sums_are_one_line(build):
+    recovery, ends = recovered(build, SIZES, WEIGHTS)
+    assert not affine_terms(recovery.ordered(ends))
     assert len(written(build, SIZES, WEIGHTS)) == 1
