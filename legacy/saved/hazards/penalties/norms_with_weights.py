@@ -10,6 +10,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import variable_read
+from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import counted
 
@@ -35,10 +36,10 @@ class NormWithWeights(NamedTuple):
 def norms_with_weights(whole: WholeGraph) -> list[NormWithWeights]:
     """Returns the sums that join L2 losses of gradients with those of trained weights, outside of what is minimized."""
     graph, found = whole.graph, []
-    backward = graph.descendants(list(filter(is_gradient_op, graph.nodes)), controls=False)
-    for name in [name for name in graph.of_types(*_SUMS) if name in backward - whole.minimized]:
-        squares = [graph.origin(tensor).node for tensor in graph.inputs(name)]
-        squares = [square for square in squares if graph.type(square) == "L2Loss"]
+    sums = {name: _squares(graph, name) for name in graph.of_types(*_SUMS) if name not in whole.minimized}
+    sums = {name: squares for name, squares in sums.items() if squares}
+    backward = graph.descendants(filter(is_gradient_op, graph.nodes), controls=False) if sums else set()
+    for name, squares in sums.items():
         weights = {square: _weight(whole, square) for square in squares}
         own = tuple(square for square in squares if weights[square])
         # A pair of a gradient and its variable is one tensor, with the squares of both.
@@ -46,6 +47,12 @@ def norms_with_weights(whole: WholeGraph) -> list[NormWithWeights]:
         if own and gradients:
             found.append(NormWithWeights(name, own, tuple(weights[square] for square in own)))
     return found
+
+
+def _squares(graph: Graph, name: str) -> list[str]:
+    """The L2 losses that a sum adds up."""
+    added = [graph.origin(tensor).node for tensor in graph.inputs(name)]
+    return [node for node in added if graph.type(node) == "L2Loss"]
 
 
 def _weight(whole: WholeGraph, square: str) -> str:
