@@ -47,8 +47,8 @@ def labels_among_features(whole: WholeGraph, found: Analysis) -> Iterator[Hazard
 def _comparisons(whole: WholeGraph, found: Analysis) -> Iterator[tuple[TensorId, TensorId]]:
     """(prediction, target) of each error, of each cross entropy, and of products with columns, as in a hinge."""
     graph, imported = found.cut.graph, found.context.imported
-    for name in whole.minimized_ops("Sub", "SquaredDifference", "Mul"):
-        sides = graph.inputs(name) if name in graph.nodes and not is_gradient_op(name) else []
+    for name in [name for name in whole.minimized_ops("Sub", "SquaredDifference", "Mul") if name in graph.nodes]:
+        sides = graph.inputs(name) if not is_gradient_op(name) else []
         made = [side for side in sides if side.node in made_by_weights(whole) and side.node in whole.data]
         given = [side for side in sides if side.node in whole.data and side.node not in made_by_weights(whole)]
         is_error = graph.type(name) != "Mul"
@@ -62,7 +62,8 @@ def _comparisons(whole: WholeGraph, found: Analysis) -> Iterator[tuple[TensorId,
 def _label(found: Analysis, target: TensorId) -> Column | None:
     """The one column that a target is, perhaps as codes of its classes; None of any other target."""
     graph = found.cut.graph
-    if op_types.is_source(graph.type(target.node)):  # whole: a cut has other nodes for a source's outputs
+    # A source as a whole is no column; the analysed graph has other nodes in place of its outputs.
+    if target.node not in graph.nodes or op_types.is_source(graph.type(target.node)):
         return None
     source = source_of_elements(graph, target)
     coded = graph.inputs(source.node)[0] if graph.type(source.node) == "OneHot" else target

@@ -107,3 +107,11 @@ def test_masked_weights_may_leave_the_label_out():
         return error(layer("out", rows @ (variable("hidden", 6, 4) * mask), 1), rows[:, 5:])
 
     assert count(loss) == 0
+
+
+def test_products_in_a_branch_that_the_analysed_graph_takes_apart_are_passed():
+    def loss(rows):
+        is_training, w = v1.placeholder_with_default(False, [], "is_training"), variable("w", 6)
+        return v1.cond(is_training, lambda: tf.reduce_sum(w**2 * rows), lambda: tf.reduce_sum(w**2))
+
+    assert count(loss) == 0
