@@ -44,11 +44,12 @@ def classes_of_hidden_units(whole: WholeGraph) -> Iterator[Hazard]:
 def _comparisons(whole: WholeGraph) -> Iterator[tuple[str, TensorId, str]]:
     """(op, values, label's source) of comparisons of the largest of some values with a label, outside of the loss."""
     graph = whole.graph
-    for name in [name for name in graph.nodes if name in whole.data and name not in whole.minimized]:
+    compared = graph.of_types(*_TOP, "Equal")
+    for name in [name for name in compared if name in whole.data and name not in whole.minimized]:
         if graph.type(name) in _TOP:
             values, label = graph.inputs(name)[:2]
             yield name, values, source_of_elements(graph, label).node
-        elif graph.type(name) == "Equal":
+        else:
             sides = [source_of_elements(graph, side) for side in graph.inputs(name)[:2]]
             for one, other in zip(sides, reversed(sides)):
                 if graph.type(one.node) == "ArgMax" and one.node in made_by_weights(whole):

@@ -6,6 +6,7 @@ import numpy as np
 
 from legacy.saved.analysis.initializers import find_initializer
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.hazards.basics.variable_reads import variable_sizes
 from workloads.lifted.plan.initializers import CONSTANT
 
 
@@ -16,7 +17,6 @@ def begins_with_zeros(whole: WholeGraph, variable: str) -> bool:
 
 def first_value(whole: WholeGraph, variable: str) -> float | None:
     """Returns the number that a variable's own initializer sets all of it to; None where it is not one constant."""
-    shape = [size.size for size in whole.graph.nodes[variable].attr["shape"].shape.dim]
-    found = find_initializer(whole.graph, variable, shape)
+    found = find_initializer(whole.graph, variable, variable_sizes(whole.graph, variable))
     number = np.asarray(found.numbers[0]) if found is not None and found.kind == CONSTANT else None
     return float(number) if number is not None and number.dtype.kind in "biuf" else None

@@ -30,6 +30,11 @@ def variable_read(graph: Graph, name: str, reads: Collection[str] = READS) -> st
     return name if graph.type(name) in op_types.VARIABLES else ""
 
 
+def variable_sizes(graph: Graph, variable: str) -> list[int]:
+    """Returns the dimensions of a variable, -1 of an open one; [] also of a variable of unknown rank."""
+    return [dimension.size for dimension in graph.nodes[variable].attr["shape"].shape.dim]
+
+
 def variables_behind(graph: Graph, name: str) -> set[str]:
     """Returns the variables that a node is computed from."""
     return {node for node in graph.ancestors([name], controls=False) if graph.type(node) in op_types.VARIABLES}

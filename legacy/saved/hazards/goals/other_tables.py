@@ -9,7 +9,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import key_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.variable_reads import variable_read, variable_sizes
 from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -52,5 +52,5 @@ def _is_given(whole: WholeGraph, numbers: TensorId) -> bool:
 
 def _rows(whole: WholeGraph, table: str) -> int:
     """The number of rows of a variable; 0 where it is not known."""
-    sizes = whole.graph.nodes[table].attr["shape"].shape.dim
-    return max(0, sizes[0].size) if sizes else 0
+    sizes = variable_sizes(whole.graph, table)
+    return max(0, sizes[0]) if sizes else 0

@@ -10,7 +10,7 @@ from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.variable_reads import variable_read, variable_sizes
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.data.future import slice_of_times
 from workloads.lifted.graph import Graph, TensorId
@@ -98,7 +98,7 @@ def _sizes(graph: Graph, name: str) -> list[int]:
     while graph.type(name) in ("ExpandDims", "Reshape", "Identity", "ReadVariableOp", "Transpose"):
         name = graph.inputs(name)[0].node
     variable = variable_read(graph, name)
-    return [dim.size for dim in graph.nodes[variable].attr["shape"].shape.dim] if variable else []
+    return variable_sizes(graph, variable) if variable else []
 
 
 def _before(whole: WholeGraph, tensor: TensorId, channels: int) -> tuple[list[TensorId], int]:

@@ -8,7 +8,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import hands_elements_on, source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.variable_reads import variable_read, variable_sizes
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from legacy.saved.hazards.data.future import slice_of_times
 from workloads.lifted.graph import TensorId
@@ -63,7 +63,7 @@ def _is_centered(whole: WholeGraph, name: str) -> bool:
     while graph.type(weight) in ("ExpandDims", "Reshape"):
         weight = graph.inputs(weight)[0].node
     variable = variable_read(graph, weight)
-    sizes = [dim.size for dim in graph.nodes[variable].attr["shape"].shape.dim][:-2] if variable else []
+    sizes = variable_sizes(graph, variable)[:-2] if variable else []
     return sum(size > 1 for size in sizes) == 1
 
 

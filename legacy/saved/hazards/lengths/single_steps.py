@@ -20,8 +20,8 @@ def loops_of_one_step(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     A state that is fed, or comes from elsewhere, is memory enough, as of an agent that acts step by step.
     """
     graph, imported = found.context.graph, found.context.imported
-    for name in graph.nodes:
-        if not graph.type(name).startswith("TensorArrayScatter") or is_gradient_op(name) or name not in whole.minimized:
+    for name in graph.of_type_prefix("TensorArrayScatter"):
+        if is_gradient_op(name) or name not in whole.minimized:
             continue
         shape = imported.shape(*graph.inputs(name)[2])
         frame = _frame_that_reads(graph, name) if shape and len(shape) > 1 and shape[0] == 1 else ""

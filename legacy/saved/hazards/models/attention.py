@@ -12,7 +12,7 @@ from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
-from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.variable_reads import variable_read, variable_sizes
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -268,7 +268,7 @@ def _may_be_flags(whole: WholeGraph, tensor: TensorId) -> bool:
         table, ids = whole.graph.inputs(name)[:2]
         variable = variable_read(whole.graph, table.node)
         if variable and ids.node in whole.data:
-            sizes = [dim.size for dim in whole.graph.nodes[variable].attr["shape"].shape.dim]
+            sizes = variable_sizes(whole.graph, variable)
             taken = _entering(whole.graph, ids)
             rows[taken] = max(rows.get(taken, 0), *sizes[:1])
     return source not in rows or rows[source] < max(rows.values())

@@ -12,7 +12,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.squares import squared
-from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.variable_reads import variable_read, variable_sizes
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
@@ -171,7 +171,7 @@ def norms_of_all_outputs(whole: WholeGraph) -> Iterator[Hazard]:
         weight = variable_read(graph, root.node) if root is not None else ""
         if weight not in whole.trainable:
             continue
-        shape, axes = _sizes(whole, weight), graph.inputs(total)[1].node
+        shape, axes = variable_sizes(whole.graph, weight), graph.inputs(total)[1].node
         numbers = constant_array(graph, axes)
         is_whole = graph.type(axes) == "Range" or numbers is not None and numbers.size == len(shape)
         if len(shape) < 2 or not is_whole:
@@ -199,7 +199,7 @@ def _scale_of_outputs(whole: WholeGraph, norm: str, outputs: int) -> str:
             seen.add(use.node)
             todo.append(use.node)
             names = [variable_read(graph, node) for node in _factors(graph, use.node)]
-            found = [name for name in names if name in whole.trainable and _sizes(whole, name) == [outputs]]
+            found = [name for name in names if name in whole.trainable and variable_sizes(graph, name) == [outputs]]
             if found:
                 return found[0]
     return ""
@@ -212,7 +212,3 @@ def _factors(graph: Graph, name: str) -> list[str]:
         return [name]
     inputs = [_behind_copies(graph, tensor).node for tensor in graph.inputs(name)]
     return [factor for node in inputs for factor in _factors(graph, node)]
-
-
-def _sizes(whole: WholeGraph, variable: str) -> list[int]:
-    return [dimension.size for dimension in whole.graph.nodes[variable].attr["shape"].shape.dim]

@@ -10,7 +10,7 @@ from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
 from legacy.saved.hazards.basics.linear_weights import COPIES, constant_factor
-from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.variable_reads import variable_read, variable_sizes
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _POSITIVE = ("Exp", "Softplus", "Sigmoid")
@@ -45,8 +45,7 @@ def _added_up(whole: WholeGraph, name: str) -> str:
     variable = variable_read(graph, graph.inputs(name)[0].node)
     if variable not in whole.trainable or _is_logarithm(whole, variable) or _is_kept_positive(whole, variable):
         return ""
-    sizes = [size.size for size in graph.nodes[variable].attr["shape"].shape.dim]
-    return variable if len([size for size in sizes if size > 1]) > 1 else ""
+    return variable if len([size for size in variable_sizes(graph, variable) if size > 1]) > 1 else ""
 
 
 def _is_logarithm(whole: WholeGraph, variable: str) -> bool:

@@ -10,7 +10,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.elements import choice_by_code
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import constant_factor
-from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.variable_reads import variable_read, variable_sizes
 from workloads.lifted.graph import Graph
 from workloads.lifted.tensors.gradient_names import forward_name, is_gradient_op
 
@@ -99,7 +99,7 @@ def _head(whole: WholeGraph, name: str) -> str:
     while graph.type(name) in ("BiasAdd", "Add", "AddV2", *_COPIES):
         name = graph.inputs(name)[0].node
     weight = variable_read(graph, graph.inputs(name)[1].node) if graph.type(name) == "MatMul" else ""
-    sizes = [dim.size for dim in graph.nodes[weight].attr["shape"].shape.dim] if weight in whole.trainable else []
+    sizes = variable_sizes(graph, weight) if weight in whole.trainable else []
     return weight if sizes[-1:] == [1] else ""
 
 

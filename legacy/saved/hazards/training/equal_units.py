@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.beginnings import first_value
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.variable_reads import variable_read, variable_sizes
 from legacy.saved.hazards.updates.weights import layer_before, weight_of
 
 _ADDITIONS = ("Add", "AddV2", "BiasAdd")
@@ -38,7 +38,7 @@ def units_that_stay_equal(whole: WholeGraph) -> Iterator[Hazard]:
 
 def _units(whole: WholeGraph, weight: str) -> int:
     """The number of units that a weight makes: its last dimension."""
-    sizes = [dim.size for dim in whole.graph.nodes[weight].attr["shape"].shape.dim]
+    sizes = variable_sizes(whole.graph, weight)
     return sizes[-1] if sizes else 0
 
 

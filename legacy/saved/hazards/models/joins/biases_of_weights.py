@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.hazard import Hazard
-from legacy.saved.hazards.basics.variable_reads import variable_read
+from legacy.saved.hazards.basics.variable_reads import variable_read, variable_sizes
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Layers, which take their weight as the second input.
@@ -45,17 +45,13 @@ def _weight_and_bias(whole: WholeGraph, layer: str) -> tuple[str, str] | None:
     if graph.type(total) not in ("Add", "AddV2", "BiasAdd"):
         return None
     variables = [variable_read(graph, tensor.node) for tensor in graph.inputs(total)]
-    shapes = {name: _sizes(whole, name) for name in variables if name in whole.trainable}
+    shapes = {name: variable_sizes(whole.graph, name) for name in variables if name in whole.trainable}
     if len(shapes) != 2:
         return None
     bias, weight = sorted(shapes, key=lambda name: len(shapes[name]))
     is_along_outputs = len(shapes[bias]) == 1 and len(shapes[weight]) >= 2 and shapes[bias][-1] == shapes[weight][-1]
     is_turned = graph.type(layer) == "MatMul" and graph.nodes[layer].attr["transpose_b"].b
     return (weight, bias) if is_along_outputs and not is_turned else None
-
-
-def _sizes(whole: WholeGraph, variable: str) -> list[int]:
-    return [dim.size for dim in whole.graph.nodes[variable].attr["shape"].shape.dim]
 
 
 def _has_bias(whole: WholeGraph, layer: str) -> bool:
