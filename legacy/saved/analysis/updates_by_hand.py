@@ -9,7 +9,7 @@ import numpy as np
 from legacy.saved.graph import op_types
 from legacy.saved.inputs.settings import is_number_of_settings
 from workloads.lifted.graph import TensorId, parse_tensor_name
-from workloads.lifted.tensors.gradient_names import in_gradient_graphs
+from workloads.lifted.tensors.gradient_names import gradient_nodes
 
 if TYPE_CHECKING:
     from legacy.saved.analysis.context import Context
@@ -177,7 +177,7 @@ def rate_in_gradient(context: Context, gradient: str, weight: str) -> str | None
         parts = graph.inputs(factor.node) if graph.type(factor.node) == "Mul" else []
         rates = [part for part in parts if part.node not in context.of_gradients]
         ratios = [part.node for part in parts if part not in rates]
-        if len(rates) == 1 and weight in graph.ancestors(ratios, in_gradient_graphs(graph.nodes), controls=False):
+        if len(rates) == 1 and weight in graph.ancestors(ratios, gradient_nodes(graph), controls=False):
             return rates[0].name
     return None
 

@@ -11,7 +11,7 @@ import collections
 from typing import Dict, Hashable, List
 
 from workloads.lifted.graph import Graph
-from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
+from workloads.lifted.tensors.gradient_names import forward_name, gradient_nodes
 from workloads.support.wording import FEW, counted, listed
 
 _CUT = "StopGradient"
@@ -48,7 +48,7 @@ def checkpoints(graph: Graph) -> List[str]:
 def _are_differentiated_on(graph: Graph, behind: List[str], again: List[str]) -> bool:
     """Returns whether a gradient of one of some ops is made from what follows of others."""
     reached = graph.descendants(behind, controls=False)
-    of_gradients = [name for name in in_gradient_graphs(graph.nodes) if name in reached]
+    of_gradients = [name for name in gradient_nodes(graph) if name in reached]
     return any(forward_name(name, graph.nodes) in again for name in of_gradients)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import ASSIGNMENTS, PASSES, moves_by_a_share, variable_of, written_variables
 from workloads.lifted.graph import Graph
-from workloads.lifted.tensors.gradient_names import in_gradient_graphs
+from workloads.lifted.tensors.gradient_names import gradient_nodes
 
 #: Ops that answer a question about numbers: what follows from the answer, such as another loss scale, is no gradient.
 PREDICATES = (
@@ -46,7 +46,7 @@ def trained_variables(graph: Graph, listed: Sequence[str] = ()) -> list[str]:
       The names listed, without what updates by hand alone read, then the others in the order of the graph's updates.
     """
     applied = graph.of_kind(op_types.is_apply)
-    gradients = in_gradient_graphs(graph.nodes)
+    gradients = gradient_nodes(graph)
     model = graph.ancestors(gradients, controls=False)
     changed = {name: variable_of(graph, name) for name in _set_by_gradients(graph, gradients)}
     means = {name for name in changed if moves_by_a_share(graph, name)}
@@ -78,7 +78,7 @@ def _is_computed_with(graph: Graph, variable: str) -> bool:
     return False
 
 
-def _set_by_gradients(graph: Graph, gradients: set[str], stop: Collection[str] = ()) -> list[str]:
+def _set_by_gradients(graph: Graph, gradients: set[str] | frozenset[str], stop: Collection[str] = ()) -> list[str]:
     """The assignments that depend on gradients themselves, and not on an answer to a question about them."""
     answers = set(graph.of_types(*PREDICATES, *op_types.SHAPE_OPS))
     dependent = graph.descendants(gradients - answers, stop=answers.union(stop), controls=False)
@@ -98,7 +98,7 @@ def gradient_assignments(graph: Graph, trainable: Collection[str]) -> set[str]:
     """
     found: set[str] = set()
     followed: set[str] = set()
-    sources = in_gradient_graphs(graph.nodes) if trainable else set()
+    sources = gradient_nodes(graph) if trainable else set()
     while sources:
         followed |= sources
         dependent = graph.descendants(sources, controls=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from legacy.saved.graph import op_types, sync_replicas
 from legacy.saved.graph.assignments import ASSIGNMENTS, variable_of, written_variables
 from legacy.saved.runs.train_ops import TrainOpError, ends_that_run
 from workloads.lifted.graph import SWITCHES, Graph
-from workloads.lifted.tensors.gradient_names import in_gradient_graphs
+from workloads.lifted.tensors.gradient_names import MOST_GRAPHS, gradient_nodes
 from workloads.support.errors import InputError
 from workloads.support.wording import FEW, listed
 
@@ -34,7 +35,7 @@ def accumulating_writes(
       {variable: assignments to it of what depends on gradients}; where an update takes gradients directly, too, only
       those that add, and those in a branch of a `cond`, by which the first run of a period sets what later ones add to.
     """
-    dependent, gradients = dependent_on_gradients(graph), in_gradient_graphs(graph.nodes)
+    dependent, gradients = dependent_on_gradients(graph), gradient_nodes(graph)
     own = {variable_of(graph, name) for name in updates} | _taken_whole(graph, updates)
     read = graph.ancestors(set(updates) - dependent, controls=False) - own
     beside = graph.ancestors(set(updates) & dependent, controls=False) - own
@@ -148,9 +149,10 @@ def sums_of_gradients(graph: Graph, found: Mapping[str, Sequence[str]]) -> set[s
     return {name for name, writes in found.items() if all(graph.type(w).endswith(ADDITIONS) for w in writes)}
 
 
-def dependent_on_gradients(graph: Graph) -> set[str]:
+@functools.lru_cache(maxsize=MOST_GRAPHS)
+def dependent_on_gradients(graph: Graph) -> frozenset[str]:
     """Returns the nodes of gradient graphs, and all that is computed from them."""
-    return graph.descendants(in_gradient_graphs(graph.nodes), controls=False)
+    return frozenset(graph.descendants(gradient_nodes(graph), controls=False))
 
 
 def require_accumulation(graph: Graph, targets: Sequence[str], trainable: Collection[str] = ()) -> None:

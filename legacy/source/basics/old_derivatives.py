@@ -9,7 +9,7 @@ from legacy.saved.derivatives.wrong_derivatives import exchanges_peepholes
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph
 from workloads.lifted.graph.edits import GraphCopy
-from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
+from workloads.lifted.tensors.gradient_names import forward_name, gradient_nodes
 
 if TYPE_CHECKING:
     from workloads.lifted.plan import Plan
@@ -87,7 +87,7 @@ def _with_old_derivative(graph: Graph) -> set[str]:
 
     Gradients also compute the derivative by a divisor that depends on no weight, which no other op takes.
     """
-    forward = {name: forward_name(name, graph.nodes) for name in in_gradient_graphs(graph.nodes)}
+    forward = {name: forward_name(name, graph.nodes) for name in gradient_nodes(graph)}
     found = set()
     for name, op in forward.items():
         if op is not None and op in graph.nodes:

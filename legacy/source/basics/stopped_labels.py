@@ -5,7 +5,7 @@ from __future__ import annotations
 from legacy.saved.graph import op_types
 from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.graph.edits import GraphCopy
-from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
+from workloads.lifted.tensors.gradient_names import forward_name, gradient_nodes
 
 #: The cross-entropy with distributions, and the op that its labels' derivative is computed with.
 CROSS_ENTROPY, OF_LABELS = "SoftmaxCrossEntropyWithLogits", "LogSoftmax"
@@ -37,7 +37,7 @@ def with_stopped_labels(graph: Graph) -> Graph:
 
 def _without_derivative(graph: Graph) -> set[str]:
     """The cross-entropies that gradients are computed of, without a derivative by their labels."""
-    gradients = in_gradient_graphs(graph.nodes)
+    gradients = gradient_nodes(graph)
     forward = {name: forward_name(name, graph.nodes) for name in gradients}
     differentiated = {name for name in forward.values() if name in graph.nodes and graph.type(name) == CROSS_ENTROPY}
     return differentiated - {forward[name] for name in gradients if graph.type(name) == OF_LABELS}

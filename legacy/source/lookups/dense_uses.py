@@ -17,7 +17,7 @@ from legacy.source.lookups.variables_taken import forward_of, variable_behind, v
 from workloads.lifted.graph import Graph, TensorId, parse_tensor_name
 from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.plan import indices_label
-from workloads.lifted.tensors.gradient_names import in_gradient_graphs
+from workloads.lifted.tensors.gradient_names import gradient_nodes
 from workloads.support.wording import listed
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def with_rows_of_dense_uses(plan: Plan, graph: Graph) -> Tuple[Plan, Graph]:
 
 def _dense_uses(plan: Plan, graph: Graph) -> Dict[Tuple[str, int], int]:
     """Returns {(op, number of an input): rows of the weight there} of the uses whose old gradients are all rows."""
-    gradients = in_gradient_graphs(graph.nodes)
+    gradients = gradient_nodes(graph)
     found: Dict[Tuple[str, int], int] = {}
     for values, indices in dict.fromkeys([*_summed_rows(graph), *_combined_rows(plan)]):
         if graph.type(values) not in op_types.JOINS or graph.type(indices) not in op_types.JOINS:

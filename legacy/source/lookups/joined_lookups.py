@@ -15,7 +15,7 @@ from legacy.saved.graph import op_types
 from legacy.source.lookups.variables_taken import forward_of, variables_taken
 from workloads.lifted.graph.edits import GraphCopy
 from workloads.lifted.graph.tensor_names import TensorId, input_text, parse_tensor_name
-from workloads.lifted.tensors.gradient_names import in_gradient_graphs
+from workloads.lifted.tensors.gradient_names import gradient_nodes
 from workloads.support.wording import listed
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _groups(graph: Graph, losses: Sequence[Collection[str]]) -> List[Tuple[str, 
     Returns:
       The lookups of each group.
     """
-    gradients, frames = in_gradient_graphs(graph.nodes), graph.frames()
+    gradients, frames = gradient_nodes(graph), graph.frames()
     found: List[Tuple[str, ...]] = []
     for name in sorted(gradients):
         if graph.type(name) != _JOIN:

@@ -11,7 +11,7 @@ from legacy.source.overrides.backward import Backward, backward_of
 from legacy.source.overrides.usual import is_usual
 from workloads.lifted.graph import Graph, TensorId, tensor_name
 from workloads.lifted.graph.edits import GraphCopy
-from workloads.lifted.tensors.gradient_names import forward_name, in_gradient_graphs
+from workloads.lifted.tensors.gradient_names import forward_name, gradient_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -82,7 +82,7 @@ def _with_derivatives(graph: Graph, names: Sequence[str], wanted: Callable[[Grap
     Returns:
       The graph; the same one if no op changes. Ops inside of `while` loops do not.
     """
-    gradients = in_gradient_graphs(graph.nodes)
+    gradients = gradient_nodes(graph)
     names = [name for name in names if name not in gradients]
     found = [one for one in _backward_ops(graph, names, gradients) if one is not None] if names else []
     if not found:

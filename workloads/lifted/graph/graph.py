@@ -186,6 +186,8 @@ class Graph:
           ValueError: there is no such order; the message is the name of a node on the cycle.
         """
         chosen, further = self.nodes.keys() & set(members), list(extra)
+        if len(chosen) < 2 and not further:
+            return list(chosen)
         is_whole = len(chosen) == len(self.nodes) and not further
         if is_whole and self._whole_order:
             return list(self._whole_order)

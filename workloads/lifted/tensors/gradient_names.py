@@ -11,6 +11,8 @@ import functools
 import re
 from collections.abc import Collection, Iterable, Sequence
 
+from workloads.lifted.graph import Graph
+
 #: The name scope that `tf.gradients` opens.
 GRADIENTS = re.compile(r"(^|/)gradients(_\d+)?/")
 #: The derivative of the loss by itself, where a gradient graph starts: "gradients/Fill", "tower_0/gradients/grad_ys_0".
@@ -18,6 +20,8 @@ ROOT = re.compile(r"^(.*/)?gradients(_\d+)?/(Fill(_\d+)?|grad_ys_\d+|Const(_\d+)
 
 #: Names whose scopes are kept: they are asked for many times, of all nodes of a graph.
 MOST_NAMES = 1 << 17
+#: Graphs whose gradient graphs are kept: a saved one, and the part of it that a step runs.
+MOST_GRAPHS = 4
 #: Beginnings of its name in that scope: most nodes can be told by these alone.
 ROOT_NAMES = ("Fill", "grad_ys_", "Const", "ones")
 
@@ -41,6 +45,13 @@ def in_gradient_graphs(names: Iterable[str]) -> set[str]:
     return {name for name in candidates if any(scope[:-1] not in candidates for scope in _scopes(name))}
 
 
+@functools.lru_cache(maxsize=MOST_GRAPHS)
+def gradient_nodes(graph: Graph) -> frozenset[str]:
+    """Returns the nodes of a graph that `tf.gradients` made; they are looked for once, and asked for many times."""
+    return frozenset(in_gradient_graphs(graph.nodes))
+
+
+@functools.lru_cache(maxsize=MOST_NAMES)
 def is_gradient_op(name: str) -> bool:
     """Returns whether a node is part of the gradient function of one forward op.
 

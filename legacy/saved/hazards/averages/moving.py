@@ -90,20 +90,9 @@ def averages_that_never_move(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds moving averages that keep all of themselves in each step, as with a decay of 1; one hazard for all."""
     fixed: dict[str, str] = {}
     for name, variable in whole.writes.items():
-        if name in whole.members and "Assign" in whole.graph.type(name) and not whole.is_scalar(variable):
-            kept = kept_share(whole, name)
-            others = [
-                weight
-                for node, weight in kept.weights.items()
-                if variable_read(whole.graph, node) not in ("", variable)
-            ]
-            is_of_itself = not others and _is_sum_without_constants(whole, whole.graph.inputs(name)[1].node)
-            is_of_itself = is_of_itself and len(kept.weights) > 1 and name not in whole.data
-            # Not a slow copy, which goes towards the weights in some of the steps.
-            before = set().union(*(variables_behind(whole.graph, node) for node in kept.weights)) - {variable}
-            is_of_itself = is_of_itself and all(map(whole.is_scalar, before))
-            if abs(kept.share - 1) < TOLERANCE and (is_of_itself or others) and not any(others):
-                fixed.setdefault(variable, name)
+        is_assigned = name in whole.members and "Assign" in whole.graph.type(name)
+        if is_assigned and not whole.is_scalar(variable) and _keeps_all(whole, name, variable):
+            fixed.setdefault(variable, name)
     for name in fixed.values():
         yield Hazard(
             "AVERAGE_NEVER_MOVES",
@@ -114,6 +103,20 @@ def averages_that_never_move(whole: WholeGraph) -> Iterator[Hazard]:
             "a decay below 1, such as 0.999; for parity keep it",
         )
         return
+
+
+def _keeps_all(whole: WholeGraph, name: str, variable: str) -> bool:
+    """Whether an assignment gives a variable all of its own value, and of others nothing."""
+    kept = kept_share(whole, name)
+    if not abs(kept.share - 1) < TOLERANCE:
+        return False
+    others = [weight for node, weight in kept.weights.items() if variable_read(whole.graph, node) not in ("", variable)]
+    if others:
+        return not any(others)
+    is_sum = len(kept.weights) > 1 and _is_sum_without_constants(whole, whole.graph.inputs(name)[1].node)
+    # Not a slow copy, which goes towards the weights in some of the steps.
+    before = set().union(*(variables_behind(whole.graph, node) for node in kept.weights)) - {variable}
+    return is_sum and name not in whole.data and all(map(whole.is_scalar, before))
 
 
 def _is_sum_without_constants(whole: WholeGraph, name: str) -> bool:

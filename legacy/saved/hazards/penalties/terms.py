@@ -11,7 +11,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.linear_weights import COPIES, constant_factor
 from workloads.lifted.graph import Graph, TensorId
-from workloads.lifted.tensors.gradient_names import GRADIENTS, in_gradient_graphs, is_gradient_op
+from workloads.lifted.tensors.gradient_names import GRADIENTS, gradient_nodes, is_gradient_op
 
 PENALTIES = re.compile(r"(?i)(l2loss|l2_loss|l1_loss|regularizer|weight_loss|weight_decay|weightdecay)")
 
@@ -39,7 +39,7 @@ def find_penalties(whole: WholeGraph) -> list[Penalty]:
     """
     graph = whole.graph
     candidates = {name for name in graph.nodes if _has_penalty_op(whole, name)}
-    computed = whole.data | graph.descendants(in_gradient_graphs(graph.nodes) | set(whole.writes), controls=False)
+    computed = whole.data | graph.descendants(gradient_nodes(graph) | set(whole.writes), controls=False)
     found = []
     for name in [name for name in graph.nodes if name in candidates]:
         if name in computed or any(user in candidates for user in users_of(whole, name)):

@@ -12,7 +12,7 @@ from legacy.saved.graph.differentiation import differentiated, differentiations
 from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import Graph
-from workloads.lifted.tensors.gradient_names import GRADIENTS, forward_name, in_gradient_graphs
+from workloads.lifted.tensors.gradient_names import GRADIENTS, forward_name, gradient_nodes
 from workloads.support.wording import counted
 
 #: Ops that end the clipping of a gradient.
@@ -31,7 +31,7 @@ _REPEATED, _GPU = re.compile(r"_(\d+)(?=/|$)"), re.compile(r"(?i)gpu:(\d+)")
 def unused_clipping(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds gradients that are clipped, where summaries alone take the result and updates take them as they were."""
     graph = whole.graph
-    gradients = in_gradient_graphs(graph.nodes)
+    gradients = gradient_nodes(graph)
     after = graph.descendants(gradients & whole.reach, controls=False) - gradients - whole.reach
     ends = [name for name in graph.of_types(*_ENDS) if name in after]
     ends = [name for name in ends if _is_shown_at_most(whole, name)]
@@ -71,7 +71,7 @@ def _is_off(whole: WholeGraph, clipped: str, after: set[str]) -> bool:
     return any(number is not None and abs(number) >= NO_BOUND for number in numbers)
 
 
-def _updates_take(whole: WholeGraph, clipped: str, gradients: set[str]) -> bool:
+def _updates_take(whole: WholeGraph, clipped: str, gradients: frozenset[str]) -> bool:
     """Whether updates depend on all gradients that a clipped one is computed from."""
     before = whole.graph.ancestors([clipped], stop=gradients, controls=False) & gradients
     return bool(before) and before <= whole.reach
@@ -85,7 +85,7 @@ def unused_gradient_penalty(whole: WholeGraph) -> Iterator[Hazard]:
     graph = whole.graph
     if not whole.applies:
         return
-    used, gradients = whole.reach | whole.members, in_gradient_graphs(graph.nodes)
+    used, gradients = whole.reach | whole.members, gradient_nodes(graph)
     scopes = {name: name[: match.end()] for name in gradients for match in [GRADIENTS.search(name)] if match}
     of_updates = {scopes[name] for name in gradients & used}
     idle = {name for name in gradients if scopes[name] not in of_updates}
@@ -147,7 +147,7 @@ def _differentiated_by_nothing(graph: Graph) -> set[str]:
     """
     found: set[str] = set()
     others: set[str] = set()
-    gradients = in_gradient_graphs(graph.nodes)
+    gradients = gradient_nodes(graph)
     for root, targets in differentiations(graph, set(graph.nodes)).items():
         after = graph.descendants([root], controls=False) - {root}
         is_alone = all(name in gradients and forward_name(name, graph.nodes) in targets for name in after)

@@ -62,7 +62,8 @@ def labellings(graph: Graph) -> Iterator[Labelling]:
     backward = [name for name in graph.nodes if gradient_names.is_gradient_op(name)]
     forward = {name: gradient_names.forward_name(name, graph.nodes) for name in backward}
     gpus = {name: _device_number(node.device, "gpu") for name, node in graph.nodes.items()}
-    computing = {name: gpu for name, gpu in gpus.items() if not _is_of_variable(graph, name)}
+    passive = {*backward, *(name for name in graph.nodes if _is_of_variable(graph, name))}
+    computing = {name: gpu for name, gpu in gpus.items() if gpu is not None and name not in passive}
     for plain in _plain_labellings(graph):
         own = plain.labels
         labels = {**own, **{name: own[op] for name, op in forward.items() if name not in own and op in own}}
@@ -71,20 +72,19 @@ def labellings(graph: Graph) -> Iterator[Labelling]:
             yield plain._replace(labels=labels)
 
 
-def _share_devices(labels: Mapping[str, int], gpus: Mapping[str, int | None]) -> bool:
+def _share_devices(labels: Mapping[str, int], gpus: Mapping[str, int]) -> bool:
     """Returns whether a label is spread over several GPUs that others have too: those are copies inside of towers.
 
     Forward passes alone count: a tower's backward pass that is on another one's device is a mistake, and common.
 
     Args:
       labels: {node: tower number}.
-      gpus: {node: number of its GPU, or None}, without variables and their reads, which the first tower often makes.
+      gpus: {forward node: number of its GPU}, without variables and their reads, which the first tower often makes.
     """
     counts: dict[int, collections.Counter[int]] = collections.defaultdict(collections.Counter)
-    for name, label in labels.items():
-        gpu = gpus.get(name)
-        if gpu is not None and not gradient_names.is_gradient_op(name):
-            counts[label][gpu] += 1
+    for name, gpu in gpus.items():
+        if name in labels:
+            counts[labels[name]][gpu] += 1
     spread = [{gpu for gpu, n in found.items() if n > SPREAD * sum(found.values())} for found in counts.values()]
     return any(len(one) > 1 and one & other for one in spread for other in spread if other is not one)
 
