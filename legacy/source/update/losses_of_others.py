@@ -34,6 +34,8 @@ from legacy.source.step.derivatives import weight_gradients
 from workloads.lifted.graph import TensorId, parse_tensor_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from legacy.source.step.towers import Towers
     from workloads.lifted.graph import Graph
     from workloads.lifted.plan import Phase, Plan
@@ -79,7 +81,7 @@ def find_minimized(
         what = "several losses" if phase.other_losses else random
         raise Unwritten(f"towers: a tower's loss contains results of another one, which has {what}")
     targets = [_minimized(plan, graph, phase, tower) for tower in range(plan.towers)]
-    takers = _towers_of_nodes(plan, graph, targets)
+    takers = _towers_of_nodes(plan, graph, phase, targets)
     edges = [_results_of_towers(graph, takers, target, _inputs_of_towers(plan)) for target in targets]
     rows, results = _rows(plan, towers, edges, first)
     body: List[str] = []
@@ -148,23 +150,48 @@ def _inputs_of_towers(plan: Plan) -> Dict[str, int]:
     }
 
 
-def _towers_of_nodes(plan: Plan, graph: Graph, targets: Sequence[TensorId]) -> Dict[str, Set[int]]:
-    """Returns {node: towers whose data it depends on} of what is minimized and of all before it."""
+def _towers_of_nodes(plan: Plan, graph: Graph, phase: Phase, targets: Sequence[TensorId]) -> Dict[str, Set[int]]:
+    """Returns {node: towers whose data it depends on} of what is minimized and of all before it.
+
+    Of data that all towers read, as of one batch for all, a tower's are what its own loss alone is made from.
+
+    Args:
+      plan, graph, phase: see `find_minimized`.
+      targets: what each tower minimizes.
+    """
     members = graph.ancestors([target.node for target in targets], controls=False)
     inputs = _inputs_of_towers(plan)
     found: Dict[str, Set[int]] = {name: set() for name in members}
-    for tensor, tower in inputs.items():
-        start = parse_tensor_name(tensor)
-        if start.node not in members:
-            continue
-        todo = [use.node for use in graph.users(start.node) if use.output == start.output]
-        while todo:
-            name = todo.pop()
-            if name not in members or tower in found[name]:
-                continue
-            found[name].add(tower)
-            todo += [use.node for use in graph.users(name) if TensorId(name, use.output).name not in inputs]
+    starts = [(parse_tensor_name(tensor), tower) for tensor, tower in inputs.items()]
+    todo = [
+        (use.node, tower) for start, tower in starts for use in graph.users(start.node) if use.output == start.output
+    ]
+    _mark(graph, found, todo, inputs)
+    shared = [
+        parse_tensor_name(tensor).node for entry in plan.inputs for tensor in entry.tensors if tensor not in inputs
+    ]
+    before = [graph.ancestors([parse_tensor_name(loss).node], controls=False) for loss in phase.losses]
+    of_shared = graph.descendants(shared, controls=False) - set(shared)
+    unknown = [name for name in members & of_shared if not found[name]]
+    owners = [(name, [tower for tower, own in enumerate(before) if name in own]) for name in unknown]
+    _mark(graph, found, [(name, own[0]) for name, own in owners if len(own) == 1], inputs)
     return found
+
+
+def _mark(graph: Graph, found: Dict[str, Set[int]], todo: List[Tuple[str, int]], inputs: Mapping[str, int]) -> None:
+    """Adds a tower to the nodes that depend on some nodes of it, as far as no other data of towers are between them.
+
+    Args:
+      graph: of the lift.
+      found: {node: towers}, which is changed; other nodes are passed.
+      todo: (node, tower) to start from; used up.
+      inputs: {tensor: tower} of data.
+    """
+    while todo:
+        name, tower = todo.pop()
+        if name in found and tower not in found[name]:
+            found[name].add(tower)
+            todo += [(use.node, tower) for use in graph.users(name) if TensorId(name, use.output).name not in inputs]
 
 
 def _results_of_towers(

@@ -8,7 +8,7 @@ import tensorflow as tf
 from legacy.source.styles.model_text import _functions_missing_in, joined_blocks
 from legacy.source.update.losses_of_others import with_rows
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
-from tests.legacy.variants.programs import BATCH, lifted, mean_of, plain, split_batch, towers, weights
+from tests.legacy.variants.programs import BATCH, TOWERS, lifted, mean_of, plain, split_batch, towers, weights
 from workloads.support.errors import InputError
 
 v1 = tf.compat.v1
@@ -19,11 +19,16 @@ def weight(name, shape):
         return v1.get_variable(name, shape, initializer=v1.glorot_uniform_initializer(seed=2), use_resource=False)
 
 
-def summed_collection(activation=tf.tanh):
+def one_batch():
+    """All towers read the same examples, which are scaled before any tower."""
+    return [v1.placeholder(tf.float32, [BATCH, 3], name="x") * 0.5] * TOWERS
+
+
+def summed_collection(activation=tf.tanh, batch=split_batch):
     """Each tower adds its loss and a penalty to a collection, and minimizes the sum of all that is there yet."""
 
     def build():
-        xs, wanted = split_batch(), [weights(), weight("out", [2, 1])]
+        xs, wanted = batch(), [weights(), weight("out", [2, 1])]
 
         def gradients(tower):
             hidden = activation(tf.matmul(xs[tower], wanted[0]))
@@ -98,6 +103,17 @@ def test_a_loss_with_results_of_other_towers_is_minimized_on_all_batches(tmp_pat
     assert "    minimized = tower_loss_with_others(scope, results)" in source.text
     assert_port_verified(setup, tmp_path, source)
     assert_trains_alike(setup, tmp_path)
+
+
+def test_a_loss_with_results_of_other_towers_on_one_batch_for_all(tmp_path):
+    setup = lifted(summed_collection(batch=one_batch), tmp_path)
+    source = source_of(setup, "workload")
+    assert [entry.kind for entry in setup.job.workload.plan.inputs] == ["same batch"]
+    assert "have the old graph's bits" in source.text and "results[0][1]" in source.text
+    assert_port_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path)
+    other = assert_port_verified(setup, tmp_path, source, changed=lambda text: text.replace("results[0][1]", "0.0"))
+    assert not other.passed and other.first.stage == "gradients"
 
 
 def test_the_shape_of_another_towers_targets_is_no_input_of_its_own(tmp_path):
