@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from legacy.saved.analysis.other_numbers.changes_in_turn import changed_by_several
+from legacy.saved.analysis.other_numbers.changes_in_turn import changed_by_each
 from workloads.lifted.graph import Graph
 from workloads.lifted.plan import Plan
 from workloads.support.errors import InputError
@@ -22,7 +22,7 @@ def require_one_change_each(plan: Plan, graph: Graph, replicas: int) -> None:
     """
     if replicas == plan.towers or not plan.changed_in_turn:
         return
-    changed = sorted({*changed_by_several(plan, graph), *plan.changed_beside})
+    changed = changed_by_each(plan, graph)
     if changed:
         why = f"each tower changes {listed([*map(repr, changed)], FEW)} in turn: only --replicas={plan.towers}"
         raise InputError(f"--replicas: got {replicas}, {why}")

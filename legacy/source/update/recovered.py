@@ -7,6 +7,7 @@ import dataclasses
 import re
 from typing import TYPE_CHECKING, Dict, List, Sequence, Set, Tuple
 
+from legacy.saved.analysis.other_numbers.changes_in_turn import changed_by_each
 from legacy.saved.graph.imported import imported_graph
 from legacy.source.basics.divided_losses import divided_by_replicas, has_divisor
 from legacy.source.basics.expressions import Name
@@ -82,7 +83,7 @@ def recover_updates(plan: Plan, graph: Graph, initializers: Mapping[str, str], r
         except Unwritten as reason:
             raise reason if alone else Unwritten(f"{phase.train_op}: {reason}") from reason
     counter = find_counter(plan, imported_graph(graph))
-    return WrittenStep(updates, groups, list(reasons), counter, plan.changed_in_turn, plan.own_number)
+    return WrittenStep(updates, groups, list(reasons), counter, changed_by_each(plan, graph), plan.own_number)
 
 
 def _named_groups(name: TrainOpName, path: GradientPath, groups: Dict[str, List[str]]) -> List[str]:

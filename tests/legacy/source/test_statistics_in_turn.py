@@ -8,7 +8,7 @@ from legacy.source.step.statistics import Proposal, Statistics
 from legacy.source.update import recovered
 from tests.legacy.source.test_trained_updates import weight
 from tests.legacy.source.trained import assert_port_verified, assert_trains_alike, source_of
-from tests.legacy.variants.programs import TOWERS, lifted, plain, split_batch, towers
+from tests.legacy.variants.programs import TOWERS, lifted, plain, setup_of, split_batch, towers
 from workloads.lifted.pieces.piece import VariableVersion
 from workloads.numerics.statistics import FIRST_TOWER, TOWERS_IN_TURN
 from workloads.support.errors import InputError
@@ -95,3 +95,26 @@ def test_a_counter_that_each_tower_raises_is_for_as_many_replicas(tmp_path):
     assert "For 2 replicas only: each tower changes count." in source.text and "--replicas" not in source.text
     with pytest.raises(InputError, match="is for 2 only"):
         assert_port_verified(setup, tmp_path, source_of(setup, "workload"), replicas=3)
+
+
+def two_players():
+    """A program of two optimizers in one run, each of which raises the counter of the steps."""
+    xs, w, v, count = split_batch(), weight("w", [3, 2]), weight("v", [3, 2]), plain("count", [])
+    updates = []
+    for x in (w, v):
+
+        def gradient(tower, x=x):
+            return tf.gradients(tf.reduce_mean(tf.tanh(tf.matmul(xs[tower], x)) ** 2), [x])[0]
+
+        mean = tf.add_n(towers(gradient)) / TOWERS
+        updates.append(v1.train.GradientDescentOptimizer(0.25).apply_gradients([(mean, x)], count))
+    return tf.group(*updates)
+
+
+def test_a_counter_that_each_of_two_optimizers_raises_is_for_any_number_of_replicas(tmp_path):
+    setup = lifted(two_players, tmp_path)
+    source = source_of(setup)
+    assert source.text.count('variables["count"].assign_add(') == 2
+    assert "replicas only" not in source.text and "--replicas" in source.text
+    assert_trains_alike(setup, tmp_path, source)
+    assert_port_verified(setup_of(str(tmp_path / "lifted"), replicas=4), tmp_path, source_of(setup, "workload"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -22,9 +23,10 @@ def changed_by_several(
     """Returns statistics and counters with several changes in a step that no single tower makes, nor all together.
 
     All make a change together if it is not of one tower's results, and waits for those of all, as a step counter that
-    two optimizers raise, or a sum of gradients that is set back. So do fewer changes than there are towers that are of
-    none and wait for none, as of a counter that an op besides the optimizer raises. Where towers have weights of their
-    own, which take one gradient, a change may follow the update of one tower's.
+    two optimizers raise, or a sum of gradients that is set back; but as many changes as there are towers that all
+    follow the same update may be one for each. So do fewer changes than there are towers that are of none and wait
+    for none, as of a counter that an op besides the optimizer raises. Where towers have weights of their own, which
+    take one gradient, a change may follow the update of one tower's.
 
     Args:
       plan: of the graph.
@@ -41,8 +43,10 @@ def changed_by_several(
     owners: dict[str, set[int | None]] = {name: set() for name in names}
     by_each: set[str] = set()
     free: list[str] = []
+    followers: collections.Counter[tuple[str, frozenset[str]]] = collections.Counter()
     for phase in plan.phases:
         sources = UpdateSources(graph, phase)
+        updates = {effect.node for effect in phase.effects}
         shared = all(len(set(tensors.values())) == len(tensors) for tensors in phase.gradients)
         for effect in phase.effects:
             for name in towers.keys() & set(effect.writes):
@@ -53,9 +57,25 @@ def changed_by_several(
                     free.append(name)
                 elif not shared or len(waited) != plan.towers or len(own) == 1:
                     by_each.add(name)
+                else:
+                    followers[name, frozenset(updates & graph.ancestors([effect.node]) - {effect.node})] += 1
+    by_each.update(name for (name, _), count in followers.items() if count >= plan.towers)
     by_each.update(name for name in names if free.count(name) >= plan.towers)
     by_each.update(name for name in names if len(owners[name] - {None}) > 1)
     return [name for name in names if name in by_each and len(towers[name]) != 1]
+
+
+def changed_by_each(plan: Plan, graph: Graph) -> list[str]:
+    """Returns statistics and counters that each tower changes in turn, of a plan with what its analysis found.
+
+    Args:
+      plan: of the lift.
+      graph: of the lift.
+
+    Returns:
+      Their names, sorted.
+    """
+    return sorted({*changed_by_several(plan, graph), *plan.changed_beside})
 
 
 def is_set_alike(plan: Plan, name: str, data: Collection[str]) -> bool:
