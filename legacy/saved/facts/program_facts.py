@@ -111,7 +111,7 @@ class _ProgramFacts:
                 ("carried state", update_rows([*self._updates.of_role("state"), *carried]) + fed_rows(self._fed)),
                 ("moving averages", update_rows(self._updates.of_role("average"))),
                 ("step counters", counter_rows(self._analysed)),
-                ("devices", device_rows(self._graph)),
+                ("devices", device_rows(self._graph, self._origins)),
                 ("watch", [{"what": text} for text in self._watch(statistics, rates, combining)]),
             ]
         )

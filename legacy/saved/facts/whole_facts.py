@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import re
+from collections.abc import Mapping
 from typing import Any, Dict, List
 
 import tensorflow as tf
@@ -148,11 +149,20 @@ def _full_name(device: str) -> str:
     return re.sub(r"(?i)/(?:device:)?(cpu|gpu):", lambda match: f"/device:{match.group(1).upper()}:", device)
 
 
-def device_rows(graph: Graph) -> list[dict[str, Any]]:
-    """Returns a row for each device, with the number of its ops and their most frequent types."""
+def device_rows(graph: Graph, origins: Mapping[str, tuple[str, str]] | None = None) -> list[dict[str, Any]]:
+    """Returns a row for each device, with the number of its ops and their most frequent types.
+
+    Args:
+      graph: whose ops are counted.
+      origins: {placeholder of data: (name of the tensor that it stands for, type of the old graph's op)}.
+
+    Returns:
+      The rows.
+    """
+    types = {name: kind for name, (_, kind) in (origins or {}).items()}
     kinds: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     for name, node in graph.nodes.items():
-        kinds[_full_name(node.device) or "(none)"][graph.type(name)] += 1
+        kinds[_full_name(node.device) or "(none)"][types.get(name) or graph.type(name)] += 1
     counts = collections.Counter({device: sum(ops.values()) for device, ops in kinds.items()})
     return [
         {

@@ -125,10 +125,11 @@ def never_run(
       trainable: names of the trainable variables.
 
     Returns:
-      Members of the collection of update ops; assignments that average a trainable variable of the step, unless another
-      train op runs them; those that move another variable towards a value computed from data, as batch normalization
-      written by hand does; those that compute a weight that the step trains from itself alone, as the clipping of a
-      critic's weights does; and those that set rows of such a weight to constants, as the padding's to zero.
+      Members of the collection of update ops; assignments that average a trainable variable of the step, and have its
+      shape (an average of its penalty is one of a loss), unless another train op runs them; those that move another
+      variable towards a value computed from data, as batch normalization written by hand does; those that compute a
+      weight that the step trains from itself alone, as the clipping of a critic's weights does; and those that set rows
+      of such a weight to constants, as the padding's to zero.
     """
     members = graph.ancestors(targets)
     updates = [parse_tensor_name(name).node for name in collections.get(UPDATE_OPS, [])]
@@ -139,7 +140,7 @@ def never_run(
     outside = [name for name in graph.nodes if name not in members and graph.inputs(name)]
     still = [name for name in outside if graph.inputs(name)[0].node not in changed]  # no tower's update runs
     moves = {name: _move(graph, name, variables) for name in still}
-    averages = [name for name, move in moves.items() if move is not None and move.averages_one_of(weights)]
+    averages = [name for name, move in moves.items() if move is not None and move.averages_one_of(weights, graph)]
     moved = [name for name, move in moves.items() if move is not None and move.is_of_data(trainable)]
     by_updates = graph.ancestors(updates) if updates else set()
     elsewhere = run_by_others(graph, members, trainable) if averages else set()
@@ -203,9 +204,13 @@ class _Move(NamedTuple):
     read: set[str]
     from_data: bool
 
-    def averages_one_of(self, weights: set[str]) -> bool:
-        """Returns whether the other value is one of these weights, as in a moving average."""
-        return self.variable not in weights and not self.from_data and len(self.read & weights) == 1
+    def averages_one_of(self, weights: set[str], graph: Graph) -> bool:
+        """Returns whether the other value is one of these weights, or is computed from it alone and has its shape."""
+        found = self.read & weights
+        if self.variable in weights or self.from_data or len(found) != 1:
+            return False
+        shapes = [graph.nodes[name].attr["shape"].shape for name in (self.variable, *found)]
+        return shapes[0] == shapes[1]
 
     def is_of_data(self, trainable: Collection[str]) -> bool:
         """Returns whether the other value is computed from data, and the variable is not trained."""

@@ -205,6 +205,15 @@ def test_a_device_has_one_row_in_whatever_way_it_is_spelt():
     assert [(row["device"], row["ops"]) for row in device_rows(graph)] == [("/device:GPU:0", 3), ("/device:GPU:1", 1)]
 
 
+def test_an_input_counts_as_the_op_that_read_it():
+    graph = graph_of("x = Placeholder() @ /cpu:0\nswitch = Placeholder() @ /cpu:0\ny = Square(x) @ /gpu:0")
+    rows = device_rows(graph, {"x": ("batch:0", "QueueDequeueManyV2")})
+    assert [(row["device"], row["mostly"]) for row in rows] == [
+        ("/device:CPU:0", "QueueDequeueManyV2, Placeholder"),
+        ("/device:GPU:0", "Square"),
+    ]
+
+
 def test_a_lifts_description(sections):
     fields = description_fields(sections)
     assert fields["inputs"] == "x0, float32, [4, 2]" and fields["clip"] == "no"

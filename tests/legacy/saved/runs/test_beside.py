@@ -1,4 +1,5 @@
 import pytest
+import tensorflow as tf
 
 from legacy.saved.runs.beside import (
     FROM_THEMSELVES,
@@ -175,3 +176,10 @@ def test_an_update_op_that_a_decided_branch_ends_in_is_its_assignment():
     assert found == {"update_ops": ["bn/update", "ema/update", "gone"], "trainable_variables": ["w"]}
     assert never_run(after, ["train"], found, ["w"])["update ops"] == ["bn/update", "ema/update"]
     assert with_assignments(collections, before, before)["update_ops"] == collections["update_ops"]  # nothing decided
+
+
+@pytest.mark.parametrize("value, shape, is_named", [("w", [3, 2], True), ("penalty", [], False)])
+def test_an_average_of_a_penalty_is_one_of_a_loss_and_none_of_its_weight(value, shape, is_named):
+    text = TEXT.replace("Sub(shadow, w)", f"Sub(shadow, {value})") + "    penalty = L2Loss(w)\n"
+    shapes = {"w": {"shape": tf.TensorShape([3, 2])}, "shadow": {"shape": tf.TensorShape(shape)}}
+    assert ("moving averages" in never_run(graph_of(text, **shapes), ["train"], {}, ["w"])) == is_named
