@@ -23,7 +23,7 @@ from legacy.saved.hazards.asymmetries import (
     untouched_parts,
     variances_by_hand,
 )
-from legacy.saved.hazards.asymmetries.networks import compared_networks
+from legacy.saved.hazards.asymmetries.networks import compared_networks, divided_critics
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
@@ -51,6 +51,7 @@ GRAPH_CHECKS = (
     variances_by_hand.variances_that_are_sums,
     variances_by_hand.deviations_without_epsilon,
     compared_networks.networks_that_are_compared,
+    divided_critics.divided_critics,
 )
 
 #: Checks that need an analysis.

@@ -24,13 +24,17 @@ class Lockstep(NamedTuple):
     data: set[tuple[TensorId, TensorId]]
 
 
-def lockstep(whole: WholeGraph, first: TensorId, second: TensorId) -> Optional[Lockstep]:
+def lockstep(
+    whole: WholeGraph, first: TensorId, second: TensorId, *, second_is_made: bool = False
+) -> Optional[Lockstep]:
     """Follows two results back through the ops that compute them.
 
     Args:
       whole: the graph.
       first: a result of weights and data.
       second: another one.
+      second_is_made: whether the second is of examples that another network computes, where the first is of data: the
+        ops of that network are not compared.
 
     Returns:
       What both share and in what they differ; None where other ops compute the one than the other.
@@ -48,8 +52,8 @@ def lockstep(whole: WholeGraph, first: TensorId, second: TensorId) -> Optional[L
         kinds = {graph.type(one.node), graph.type(other.node)}
         if kinds <= set(op_types.VARIABLES):
             found.variables.add((one.node, other.node))
-        elif one.node not in made and other.node not in made:
-            if one.node in whole.data and other.node in whole.data:
+        elif one.node not in made and (second_is_made or other.node not in made):
+            if one.node in whole.data and (second_is_made or other.node in whole.data):
                 found.data.add((one, other))
         else:
             inputs = [graph.inputs(tensor.node) for tensor in (one, other)]
