@@ -19,19 +19,20 @@ _OF_ITS_OWN = {
     "Conv1D": 1,
     "Conv3D": 1,
     "DepthwiseConv2dNative": 1,
+    "Conv2DBackpropInput": 1,
+    "Conv3DBackpropInputV2": 1,
     **{name: 0 for name in GATHERS},
 }
+#: Ops of whose inputs and results the first ones have rows of examples; the others are of the channels.
+_OF_CHANNELS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
+_REDUCTIONS = ("Sum", "Mean", "Max", "Min", "ArgMax")
 #: Ops whose result has rows of the input's, and another number of dimensions.
 _CHANGE_RANK = (
     "Reshape",
     "ExpandDims",
     "Squeeze",
     "StridedSlice",
-    "Sum",
-    "Mean",
-    "Max",
-    "Min",
-    "ArgMax",
+    *_REDUCTIONS,
     "OneHot",
     "Pack",
     "Unpack",
@@ -69,14 +70,28 @@ def rows_of_batch(forward: Forward) -> FrozenSet[str]:
 
 def _alike(operation: tf.Operation, batch: int) -> Iterator[str]:
     """Yields the inputs and results of an op whose rows go together, as far as there are `batch` of them."""
-    if operation.type == "Transpose" or operation.type == "MatMul" and operation.get_attr("transpose_a"):
+    if _exchanges_rows(operation):
         return
-    ranks = {output.shape.rank for output in operation.outputs}
-    for place, tensor in enumerate(operation.inputs):
+    end = 1 if operation.type in _OF_CHANNELS else None
+    ranks = {output.shape.rank for output in operation.outputs[:end]}
+    for place, tensor in enumerate(operation.inputs[:end]):
         fits = operation.type in _CHANGE_RANK or tensor.shape.rank in ranks
         if fits and _OF_ITS_OWN.get(operation.type) != place and _has_rows(tensor, batch):
             yield tensor.name
-    yield from (tensor.name for tensor in operation.outputs if _has_rows(tensor, batch))
+    yield from (tensor.name for tensor in operation.outputs[:end] if _has_rows(tensor, batch))
+
+
+def _exchanges_rows(operation: tf.Operation) -> bool:
+    """Returns whether the first dimension of an op's result is another one of its input, if of the same size."""
+    kind = operation.type
+    if kind in _REDUCTIONS:
+        axes, rank = tf.get_static_value(operation.inputs[1]), operation.inputs[0].shape.rank
+        return axes is not None and bool(rank) and 0 in axes.ravel() % rank
+    if kind in ("Pack", "Unpack"):
+        return int(operation.get_attr("axis")) == 0
+    if kind == "StridedSlice":
+        return bool(operation.get_attr("shrink_axis_mask") & 1)
+    return kind == "Transpose" or kind == "MatMul" and bool(operation.get_attr("transpose_a"))
 
 
 def _has_rows(tensor: tf.Tensor, batch: int, least_rank: int = 1) -> bool:
