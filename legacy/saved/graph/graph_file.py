@@ -13,6 +13,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 from legacy.saved.graph import op_types
 from legacy.saved.graph.additions import add_up_accumulated, add_up_all_reduced, add_up_in_temporary_variables
 from legacy.saved.graph.functions import call_gradient_functions, call_on_any_device
+from legacy.saved.graph.names.gradient_scopes import name_gradient_graphs, renamed_input
 from workloads.lifted.graph import Graph
 from workloads.lifted.graph.default_attributes import add_default_attributes
 from workloads.lifted.graph.graph_check import require_sound_graph
@@ -20,6 +21,8 @@ from workloads.support.errors import InputError
 from workloads.support.files import input_files
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tensorflow.core.framework.graph_pb2 import GraphDef
     from tensorflow.core.protobuf.meta_graph_pb2 import MetaGraphDef
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
@@ -85,6 +88,7 @@ def read_graph_file(path: str) -> SavedGraph:
         meta = _from_bytes(path, content)
     if not meta.graph_def.node:
         raise InputError(f"graph file: {path!r} holds no graph; expected a MetaGraph, a GraphDef or an events file")
+    renamed = name_gradient_graphs(meta.graph_def)
     add_default_attributes(meta.graph_def)
     call_on_any_device(meta.graph_def)
     call_gradient_functions(meta.graph_def)
@@ -95,7 +99,7 @@ def read_graph_file(path: str) -> SavedGraph:
     _forget_computed_shapes(meta.graph_def)
     version = meta.meta_info_def.tensorflow_version
     written_by = version or f"unknown (GraphDef version {meta.graph_def.versions.producer})"
-    return SavedGraph(graph, _collections(meta, path), written_by, path, all_reduced)
+    return SavedGraph(graph, _collections(meta, path, renamed), written_by, path, all_reduced)
 
 
 def _forget_computed_shapes(graph_def: GraphDef) -> None:
@@ -167,13 +171,19 @@ def _from_events(path: str) -> MetaGraphDef:
     return _from_bytes(path, meta or graph)
 
 
-def _collections(meta: MetaGraphDef, path: str) -> dict[str, list[str]]:
-    """Returns {collection: names} of the collections that name nodes or hold variables."""
+def _collections(meta: MetaGraphDef, path: str, renamed: Mapping[str, str]) -> dict[str, list[str]]:
+    """Returns {collection: names} of the collections that name nodes or hold variables.
+
+    Args:
+      meta: the graph.
+      path: its file.
+      renamed: {name of a node in the file: its name in the graph} of those that have another.
+    """
     found = {}
     for name, collection in meta.collection_def.items():
         kind = collection.WhichOneof("kind")
         if kind == "node_list":
-            found[name] = list(collection.node_list.value)
+            found[name] = [renamed_input(text, renamed) for text in collection.node_list.value]
         elif kind == "bytes_list" and "variables" in name:
             try:
                 definitions = [variable_pb2.VariableDef.FromString(value) for value in collection.bytes_list.value]
