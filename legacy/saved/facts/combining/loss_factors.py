@@ -61,6 +61,8 @@ def are_divided_by_the_whole_batch(analysed: AnalysedStep, phase: Phase) -> bool
 
 def may_be_their_own(analysed: AnalysedStep, phase: Phase) -> bool:
     """Returns whether the factor on a loss's only term of data may have another meaning than the number of towers."""
+    if not phase.losses:  # the gradient graph does not tell them
+        return False
     graph, data, name = analysed.graph, analysed.context.data, parse_tensor_name(phase.losses[0]).node
     while graph.type(name) in ("Identity", *op_types.ADDITIONS):
         inputs = [tensor.node for tensor in graph.inputs(name) if tensor.node in data]

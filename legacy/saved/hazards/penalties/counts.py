@@ -43,7 +43,7 @@ def regularization(whole: WholeGraph, found: Analysis | None = None) -> Iterator
     reached = whole.graph.ancestors([*weights, *whole.targets], controls=False)  # also those of another train op
     groups = _corresponding(whole, penalties)
     lost = lost_penalties(whole, groups, reached)
-    if lost:
+    if lost and (weights or whole.targets):  # where the names tell no loss, none tells what it contains
         others = any(penalty.op in reached for penalty in penalties)
         count = sum(len(entries) for entries in lost)
         yield Hazard(

@@ -149,3 +149,19 @@ def test_what_is_maximized_may_be_divided_by_the_towers():
     (phase,) = step.phases
     assert phase.loss_scale == -0.5
     assert combination_text(step, phase, phase.combine[0]) == "sum of losses that are divided by the towers: a mean"
+
+
+def test_gradients_that_a_program_computes_by_hand_tell_no_loss():
+    """As of least squares, whose gradient is x^T (x w - y)."""
+
+    def build():
+        w, gradients = variable("w", 3, 2), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                x, y = v1.placeholder(tf.float32, [4, 3], "x"), v1.placeholder(tf.float32, [4, 2], "y")
+                gradients.append(tf.matmul(x, x @ w - y, transpose_a=True))
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(tf.add_n(gradients), w)], name="train")
+
+    step = analysed_step(build)
+    (phase,) = step.phases
+    assert not phase.losses and sum_text(step, phase) == "gradients are summed over towers, not averaged"

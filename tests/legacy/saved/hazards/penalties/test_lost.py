@@ -64,3 +64,16 @@ def test_a_penalty_of_another_train_op_is_not_lost(minimized, count):
     graph = saved(traced(build), trainable_variables=["u", "w"])
     found = analyse_graph(graph, "made-for-a-test", ["train"])
     assert [hazard.id for hazard in regularization(WholeGraph(graph, found), found)] == ["REGULARIZATION_LOST"] * count
+
+
+def test_nothing_is_lost_where_the_gradients_tell_no_loss():
+    """As of least squares by hand, whose gradient may contain the penalty's."""
+
+    def build():
+        w = v1.get_variable("w", [3, 2], use_resource=False)
+        x, y = v1.placeholder(tf.float32, [8, 3], "x"), v1.placeholder(tf.float32, [8, 2], "y")
+        tf.multiply(tf.nn.l2_loss(w), 0.5, name="weight_loss")
+        gradient = tf.matmul(x, x @ w - y, transpose_a=True) + 0.5 * w
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(gradient, w)], name="train")
+
+    assert not list(regularization(WholeGraph(saved(traced(build), trainable_variables=["w"]))))
