@@ -44,6 +44,30 @@ def source_of_elements(graph: Graph, tensor: TensorId) -> TensorId:
     return tensor
 
 
+def source_of_values(graph: Graph, tensor: TensorId) -> TensorId:
+    """Returns the tensor whose values a tensor holds, each perhaps several times.
+
+    A distribution multiplies its parameters by ones of the shape of what it gives the probability of.
+    """
+    while True:
+        tensor = source_of_elements(graph, tensor)
+        factors = graph.inputs(tensor.node) if graph.type(tensor.node) == "Mul" else []
+        others = [factor for factor in factors if not _is_ones(graph, factor.node)]
+        if len(others) != 1:
+            return tensor
+        tensor = others[0]
+
+
+def _is_ones(graph: Graph, name: str) -> bool:
+    """Returns whether all elements of a node are one, as of `tf.ones` or `tf.ones_like`."""
+    while graph.type(name) in _PASSES:
+        name = graph.inputs(name)[0].node
+    if graph.type(name) == "Fill":
+        name = graph.inputs(name)[1].node
+    numbers = constant_array(graph, name)
+    return graph.type(name) == "OnesLike" or (numbers is not None and bool((numbers == 1).all()))
+
+
 def hands_elements_on(graph: Graph, name: str) -> bool:
     """Returns whether a node has the elements of its first input: `x[:, None]` is a slice of all, with a new axis."""
     if graph.type(name) != "StridedSlice":

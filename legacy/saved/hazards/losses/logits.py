@@ -9,7 +9,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.constants import constant_array, order_of_axes
 from legacy.saved.hazards.basics.cross_entropies import CrossEntropy, cross_entropies
-from legacy.saved.hazards.basics.elements import hands_elements_on, source_of_elements
+from legacy.saved.hazards.basics.elements import hands_elements_on, source_of_elements, source_of_values
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_weights import linear_source
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
@@ -54,7 +54,7 @@ def activated_logits(whole: WholeGraph) -> Iterator[Hazard]:
         if hazard is not None:
             yield hazard
     for entropy in [*cross_entropies(whole), *_of_sequences(whole)]:
-        source = source_of_elements(whole.graph, entropy.logits).node
+        source = source_of_values(whole.graph, entropy.logits).node
         kind, effects = whole.graph.type(source), _ACTIVATIONS_OF_SIGMOID if entropy.is_sigmoid else _ACTIVATIONS
         if kind in effects and kind not in seen:
             seen.add(kind)

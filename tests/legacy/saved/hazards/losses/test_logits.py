@@ -54,6 +54,25 @@ def test_logits_that_an_activation_made_are_named(activation, kind, cross_entrop
     assert hazard.id == "LOGITS_ACTIVATED" and f"{kind} ({kind}) gives for logits: " in hazard.description
 
 
+def as_ones(logits):
+    """Times ones, as a distribution does with its parameters, of the shape of what it gives the probability of."""
+    return logits * tf.ones_like(fed("actions", None, 1))
+
+
+@pytest.mark.parametrize("cross_entropy", [sparse, dense])
+def test_logits_that_a_distribution_multiplies_by_ones_are_named(cross_entropy):
+    """As of `Categorical(probabilities)`, whose first argument is logits."""
+    (hazard,) = found(lambda logits: as_ones(tf.nn.softmax(logits)), cross_entropy)
+    assert hazard.id == "LOGITS_ACTIVATED" and "Softmax (Softmax) gives for logits: " in hazard.description
+
+
+@pytest.mark.parametrize(
+    "logits", [as_ones, lambda logits: tf.nn.relu(logits) * fed("weights", None, 1), lambda x: 2.0 * tf.nn.relu(x)]
+)
+def test_products_of_other_logits_are_not(logits):
+    assert found(logits, sparse) == []
+
+
 def test_logits_that_are_a_multiple_of_a_bounded_number_are_not():
     """As where an agent's logits are clipped at -10 and 10 without an edge."""
     assert not found(lambda logits: 10.0 * tf.tanh(logits), sparse)
