@@ -4,6 +4,7 @@ Here: losses whose gradients reach what they should not, or whose signs are wron
 Start with `policies.py`."""
 
 from legacy.saved.hazards.reinforcement import (
+    activated_values,
     clipped_ratios,
     ends,
     maxima_of_batches,
@@ -25,6 +26,7 @@ GRAPH_CHECKS = (
     noise_of_policies.minimized_noise,
     normal_entropies.minimized_normal_entropies,
     minimized_values.minimized_values,
+    activated_values.activated_values,
     ends.values_of_ended_episodes,
 )
 #: Checks that need an analysis.
