@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Sequence, Set
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Set
 
 import tensorflow as tf
 
@@ -144,9 +144,17 @@ def _draw_integers(node: Any, graph_def: Any) -> None:
     del node.attr["dtype"]
 
 
-def example_sizes(entry: Input) -> List[int]:
-    """Returns the shape of one example of an input; sizes that the graph leaves open are those of made-up data."""
+def example_sizes(entry: Input, batch: Optional[int] = None) -> List[int]:
+    """Returns the shape of one example of an input; sizes that the graph leaves open are those of made-up data.
+
+    Args:
+      entry: the input.
+      batch: examples of a tower, of which a sequence that a tower gets whole, time first, has as many; None if no
+        number is needed.
+    """
     rows = OPEN if entry.kind == "whole" else 1  # of a table that a tower gets whole
+    if entry.kind == "whole" and batch and None in (entry.example or []):  # a size that was tried, and is the batch's
+        rows = batch
     sizes = made_up_shape(entry, BatchSize(rows, 1))
     return list(sizes if entry.is_copied else sizes[1:])
 

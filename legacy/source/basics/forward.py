@@ -151,7 +151,7 @@ class Forward:
             elif entry is not None and entry.has_examples and (entry.shape or entry.example):
                 shapes[name] = [batch, *example_sizes(entry)]
             elif entry is not None and entry.is_copied:
-                shapes[name] = example_sizes(entry)
+                shapes[name] = example_sizes(entry, batch)
             elif entry is not None and entry.kind == "setting":
                 shapes[name] = []
         return Typed(self._graph_def, shapes, list(self.loops))

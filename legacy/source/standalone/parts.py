@@ -67,15 +67,15 @@ def constants_of(
     comment += "; replicas"
     comment += ", unless --replicas says otherwise" if any_number else ""
     lines.append(f"GLOBAL_BATCH, TOWERS = {plan.usual_global_batch}, {plan.towers}  # {comment}")
-    return lines + _inputs_lines(models[0])
+    return lines + _inputs_lines(models[0], plan.batch)
 
 
-def _inputs_lines(model: Model) -> List[str]:
-    """Returns the lines of {input: (shape of one example, dtype)}."""
+def _inputs_lines(model: Model, batch: int | None) -> List[str]:
+    """Returns the lines of {input: (shape of one example, dtype)}, of towers with `batch` examples, if it is known."""
     items = []
     for name, entry in model.inputs.items():
         dtype = "tf.float32" if entry.dtype.startswith("float") else "tf.int32"
-        items.append(f"{literal_text(name)}: ({literal_text(tuple(example_sizes(entry)))}, {dtype})")
+        items.append(f"{literal_text(name)}: ({literal_text(tuple(example_sizes(entry, batch)))}, {dtype})")
     line = "INPUTS = {" + ", ".join(items) + "}"
     comment = "  # shape and dtype of one example"
     if len(line + comment) <= WIDTH:

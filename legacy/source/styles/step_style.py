@@ -80,7 +80,7 @@ def _class_lines(plan: Plan, step: WrittenStep, tables: Mapping[str, str]) -> Li
     lines += name_and_size_lines(plan)
     lines += [] if step.any_number else [f"    replicas: int = {plan.towers}"]
     lines += [f"    counter: str = {literal_text(step.counter)}"] if step.counter else []
-    lines += ["", "    def inputs(self):", *inputs_lines(step.losses[0].model.inputs)]
+    lines += ["", "    def inputs(self):", *inputs_lines(step.losses[0].model.inputs, plan.batch)]
     losses = ", ".join(dict.fromkeys(loss.function for loss in step.losses))
     lines += ["", "    def losses(self):", f"        return [{losses}]"]
     functions = ", ".join(update.function for update in step.updates)

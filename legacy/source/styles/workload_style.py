@@ -107,15 +107,15 @@ def _body(plan: Plan, step: TrainingStep, settings: Dict[str, Any]) -> List[str]
     if step.average is not None:
         warm = "" if step.average.warm_up else ", warm_up=False"
         lines.append(f"    moving_average: Any = MovingAverage({literal_text(step.average.decay)}{warm})")
-    lines += ["", "    def inputs(self):", *inputs_lines(model.inputs), ""]
+    lines += ["", "    def inputs(self):", *inputs_lines(model.inputs, plan.batch), ""]
     lines += ["    def loss(self, scope, batch):", "        return tower_loss(scope, batch)", "", ""]
     lines.append(f"PORT = {class_name(plan.name)}()")
     return lines
 
 
-def inputs_lines(inputs: Dict[str, Input]) -> List[str]:
-    """Returns the body of the method `inputs`."""
-    items = [f"{literal_text(name)}: {spec_text(entry)}" for name, entry in inputs.items()]
+def inputs_lines(inputs: Dict[str, Input], batch: int | None) -> List[str]:
+    """Returns the body of the method `inputs`, of towers with `batch` examples; None of those that take any number."""
+    items = [f"{literal_text(name)}: {spec_text(entry, batch)}" for name, entry in inputs.items()]
     line = "        return {" + ", ".join(items) + "}"
     if len(line) <= WIDTH:
         return [line]
@@ -134,9 +134,9 @@ def _item_lines(line: str) -> List[str]:
     return [line] if len(line) <= WIDTH else [opening + call, f"{indent}    {given[:-2]}", f"{indent}),"]
 
 
-def spec_text(entry: Input) -> str:
-    """Returns the text of an input's `InputSpec`."""
-    shape = literal_text(tuple(example_sizes(entry)))
+def spec_text(entry: Input, batch: int | None) -> str:
+    """Returns the text of an input's `InputSpec`, of towers with `batch` examples; see `inputs_lines`."""
+    shape = literal_text(tuple(example_sizes(entry, batch)))
     if entry.dtype.startswith("float"):
         return f"InputSpec({shape})"
     return f'InputSpec({shape}, "int", classes={integer_limit(entry)})'
