@@ -12,7 +12,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import READS, variable_read
-from workloads.lifted.tensors.gradient_names import is_gradient_op
+from workloads.lifted.tensors.gradient_names import in_gradient_graphs, is_gradient_op
 from workloads.support.wording import FEW, counted, listed, plural
 
 #: Of the variables that a loss depends on, so many at least are left out where one alone is trained by mistake.
@@ -71,11 +71,12 @@ def gradients_of_the_first_alone(whole: WholeGraph) -> Iterator[Hazard]:
     if len(named) <= LEAST_LEFT_OUT or named[0] not in changed or not is_layer:
         return
     unused = [_unused_gradients(whole, tower) for tower in whole.towers()]
-    if all(len(names) >= len(named) - 1 for names in unused):
+    owned = [_variables_of(whole, tower, named) for tower in whole.towers()]  # a bias may be each tower's own
+    if all(len(names) >= len(own) - 1 >= LEAST_LEFT_OUT for names, own in zip(unused, owned)):
         yield Hazard(
             "GRADIENTS_NOT_APPLIED",
             unused[0][0],
-            f"every tower computes the gradients of {len(named)} variables, and an update takes those of the first "
+            f"every tower computes the gradients of {len(owned[0])} variables, and an update takes those of the first "
             f"alone ({named[0]}); nothing changes the others ({listed(named[1:], FEW)})",
             "check that the averaging helper returns behind its loop over the variables, and not in it; for parity, "
             "train the first alone",
@@ -83,10 +84,19 @@ def gradients_of_the_first_alone(whole: WholeGraph) -> Iterator[Hazard]:
 
 
 def _unused_gradients(whole: WholeGraph, tower: int) -> list[str]:
-    """The ends of a tower's backward pass that nothing takes."""
+    """The ends of a tower's backward pass that nothing takes, such as the sum of what two uses of a weight give."""
     graph = whole.graph
-    ends = [name for name in whole.backward(tower) if name not in whole.reach and graph.type(name) != "NoOp"]
+    backward = {*whole.backward(tower), *in_gradient_graphs(whole.labels)}
+    own = [name for name, of_tower in whole.labels.items() if of_tower == tower and name in backward]
+    ends = [name for name in own if name not in whole.reach and graph.type(name) != "NoOp"]
     return [name for name in ends if not graph.users(name)]
+
+
+def _variables_of(whole: WholeGraph, tower: int, names: Collection[str]) -> list[str]:
+    """Those of some variables that a tower's loss depends on; all of them where the towers share one loss."""
+    targets = [target for target in whole.targets if whole.labels.get(target) == tower]
+    forward = whole.graph.ancestors(targets or whole.targets, controls=False)
+    return [name for name in names if name in forward]
 
 
 def weights_of_zeros(whole: WholeGraph) -> Iterator[Hazard]:

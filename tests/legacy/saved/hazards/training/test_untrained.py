@@ -146,10 +146,13 @@ def test_a_random_layer_between_trained_ones_is_named(case, ops):
     assert layers(*case) == ops
 
 
-def averaged(applied, is_image=False):
+def averaged(applied, is_image=False, has_more=False):
     """The hazards of two towers whose means of the gradients of some weights are applied.
 
-    With `is_image` the first one is not a layer's weight, but what is added to the batch.
+    Args:
+      applied: the names of those.
+      is_image: the first weight is not a layer's, but what is added to the batch.
+      has_more: the loss has a penalty of the weights, and each tower biases of its own.
     """
 
     def build():
@@ -160,12 +163,16 @@ def averaged(applied, is_image=False):
             with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
                 first = x + weights[0] if is_image else x @ weights[0]
                 y = tf.tanh(tf.tanh(first) @ weights[1]) @ weights[2]
-                towers.append(optimizer.compute_gradients(tf.reduce_mean(tf.square(y)), weights))
+                own = [v1.get_variable(f"{name}{tower}", [2, 1], use_resource=False) for name in "uvw" if has_more]
+                loss = tf.reduce_mean(tf.square(tf.add_n([y, *own]) if own else y))
+                loss += tf.add_n([tf.nn.l2_loss(weight) for weight in weights]) if has_more else 0.0
+                towers.append(optimizer.compute_gradients(loss, [*weights, *own]))
         pairs = [pair for pair in zip(*towers) if pair[0][1].op.name in applied]
         means = [((first + second) / 2.0, variable) for (first, variable), (second, _) in pairs]
         optimizer.apply_gradients(means, name="train")
 
-    whole = WholeGraph(saved(traced(build), trainable_variables=["a", "b", "c"]))
+    names = [*"abc", *(f"{name}{tower}" for tower in (0, 1) for name in "uvw" if has_more)]
+    whole = WholeGraph(saved(traced(build), trainable_variables=names))
     return [hazard.description for hazard in gradients_of_the_first_alone(whole)]
 
 
@@ -176,6 +183,13 @@ def test_the_first_variable_s_gradient_alone_is_an_average_that_ends_early():
     assert text.endswith("those of the first alone (a); nothing changes the others (b, c)")
 
 
+def test_so_it_is_beside_penalties_and_variables_of_each_tower():
+    """A weight that is penalized has a sum of gradients, and a tower has no gradients of another one's biases."""
+    (text,) = averaged("a", has_more=True)
+    assert "computes the gradients of 6 variables" in text
+
+
 @pytest.mark.parametrize("applied, is_image", [("abc", False), ("ab", False), ("c", False), ("a", True)])
-def test_parts_that_are_trained_on_purpose_are_not(applied, is_image):
-    assert averaged(applied, is_image) == []
+@pytest.mark.parametrize("has_more", [False, True])
+def test_parts_that_are_trained_on_purpose_are_not(applied, is_image, has_more):
+    assert averaged(applied, is_image, has_more) == []
