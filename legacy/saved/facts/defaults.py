@@ -41,14 +41,14 @@ def default_sentences(
 def unused_sentences(graph: Graph) -> Iterator[str]:
     """Yields a sentence on the fed numbers that no op of a graph uses, such as a learning rate that nothing takes.
 
-    Arrays may be data of which a program has no use.
+    Arrays may be data of which a program has no use; those of one element are numbers.
 
     Args:
       graph: the whole graph.
     """
     names = graph.of_types("Placeholder")
     unused = [name for name in names if not graph.users(name) and not graph.after(name)]
-    numbers = [name for name in unused if not graph.nodes[name].attr["shape"].shape.dim]
+    numbers = [name for name in unused if all(dim.size == 1 for dim in graph.nodes[name].attr["shape"].shape.dim)]
     if numbers:
         yield f"no op uses {listed(numbers, SEVERAL)}: what the program fed there changes nothing"
 

@@ -110,9 +110,11 @@ def test_fed_numbers_that_no_op_uses_are_named():
     def build():
         w = v1.get_variable("w", initializer=1.0, use_resource=False)
         v1.placeholder(tf.float32, [], "rate_of_old")
-        v1.placeholder(tf.float32, [4, 2], "data")
+        v1.placeholder(tf.float32, [1], "discount")
+        for shape in ([4, 2], [None, 1], [None]):
+            v1.placeholder(tf.float32, shape, "data")
         v1.summary.scalar("shown", v1.placeholder(tf.float32, [], "shown_alone"))
         trained(v1.placeholder(tf.float32, [], "share") * w)
 
-    expected = ["no op uses rate_of_old: what the program fed there changes nothing"]
+    expected = ["no op uses rate_of_old, discount: what the program fed there changes nothing"]
     assert list(unused_sentences(saved(traced(build), trainable_variables=["w"]).graph)) == expected
