@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Dict, FrozenSet, List, Optional, Tuple
 
 import numpy as np
 
+from legacy.saved.graph.names.gradient_scopes import name_in_program
 from legacy.saved.runs.recording_folder import STEPS, read_about
 from workloads.lifted import checkpoint
 from workloads.support.errors import InputError, require
@@ -100,8 +101,9 @@ class RecordedSteps:
         return checkpoint.read_checkpoint(os.path.join(self._folder, "model.ckpt"))
 
     def tensor(self, step: int, name: str) -> np.ndarray | None:
-        """Returns a recorded tensor; None if the step did not record it."""
-        value = self.step(step).get("tensors/" + name)
+        """Returns a recorded tensor, perhaps under the program's own name of a gradient; None without one."""
+        recorded = self.step(step)
+        value = recorded.get("tensors/" + name, recorded.get("tensors/" + name_in_program(name)))
         if value is not None and value.dtype.kind in "US":
             raise InputError(f"{self._subject}: {name!r} of step {step} holds texts, numbers are expected")
         return value

@@ -24,6 +24,14 @@ def test_steps_and_the_start_are_read(tmp_path):
     assert steps.tensor(0, "nothing:0") is None and steps.input(0, "nothing:0") is None
 
 
+def test_a_gradient_is_found_by_the_name_that_the_program_gave_its_graph(tmp_path):
+    recorded = small_steps(1)
+    recorded[0]["tensors/tower_0/grads_w/loss_grad/mul:0"] = np.float32(0.5)
+    steps = RecordedSteps(write_recording(tmp_path / "run", recorded), small_plan())
+    assert steps.tensor(0, "tower_0/grads_w/gradients/loss_grad/mul:0") == 0.5
+    assert steps.tensor(0, "tower_0/grads_b/gradients/loss_grad/mul:0") is None
+
+
 def test_an_input_that_a_step_did_not_use_is_another_steps(tmp_path):
     recorded = small_steps(3)
     del recorded[2]["tensors/x1:0"]

@@ -48,6 +48,16 @@ def name_gradient_graphs(graph_def: GraphDef) -> dict[str, str]:
     return renamed
 
 
+def name_in_program(name: str) -> str:
+    """Returns the name that a node had before `name_gradient_graphs`, if that renamed it.
+
+    >>> name_in_program("tower_0/grads_w/gradients/loss_grad/mul:0")
+    'tower_0/grads_w/loss_grad/mul:0'
+    """
+    begin, scope, end = name.partition(f"/{SCOPE}")
+    return f"{begin}/{end}" if scope else name
+
+
 def _named_scopes(graph_def: GraphDef) -> list[str]:
     """Returns the scopes, with their slashes, in which a gradient graph starts that has a name of the program's own.
 
