@@ -4,31 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.data_trial import fitting, trial_choices, trials
-from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.data_trial.fitted import fitted, inputs_of
 from workloads.lifted.plan import Input
 
 v1 = tf.compat.v1
-W = [[1.0, -2.0], [0.5, 1.0], [-1.0, 3.0]]
-
-
-def fitted(make_loss):
-    """Plan of a program of one tower, with `make_loss` of its variable, after the trial."""
-
-    def build():
-        w = v1.get_variable("w", initializer=W, use_resource=False)
-        v1.train.GradientDescentOptimizer(0.1).minimize(make_loss(w), name="train")
-
-    found = analyse_graph(saved(traced(build), trainable_variables=["w"]), "made up")
-    for variable in found.plan.variables:
-        variable.shape = [3, 2]
-    fitting.fit_made_up_data(found.plan, found.context, {"w": np.array(W, "float32")})
-    return found.plan
-
-
-def inputs_of(plan):
-    return {entry.name: (entry.example, entry.low, entry.limit) for entry in plan.inputs}
 
 
 def test_what_runs_as_it_is_stays_as_it_is():
@@ -380,3 +360,16 @@ def test_data_that_no_search_finds_leave_the_inputs_as_they_are(most_runs, monke
 
     plan = fitted(loss)
     assert inputs_of(plan) == {"x": ([], 0, 0)} and plan.batch is None
+
+
+@pytest.mark.parametrize("bits, bounds", [(4, (0, 1)), (3, (0, 1)), (0, (0, 0))])
+def test_numbers_with_which_a_graph_fails_in_few_draws_are_not_taken(bits, bounds):
+    """The graph looks up row 3 of three where the first numbers are all 1, which is rare where they are many."""
+
+    def loss(w):
+        numbers = tf.cast(v1.placeholder(tf.int32, [None], "numbers"), tf.float32)
+        row = tf.cast(3 * tf.reduce_prod(numbers[:bits]), tf.int32) if bits else 0
+        return tf.reduce_sum(tf.gather(w, row) ** 2) + tf.reduce_sum(numbers) * 0.5
+
+    (entry,) = fitted(loss).inputs
+    assert (entry.low, entry.limit) == bounds
