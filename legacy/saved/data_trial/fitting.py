@@ -29,6 +29,7 @@ from legacy.saved.data_trial.trial_run import TrialOutcome
 from legacy.saved.data_trial.trial_sizes import BATCH_PRIME, corrected_sizes, first_sizes, with_sizes
 from legacy.saved.data_trial.trials import MOST_RUNS_OF_A_CHOICE, Fit, Trials
 from legacy.saved.data_trial.wider_bounds import WiderBounds
+from legacy.saved.data_trial.window_sizes import of_one_size, window_sizes
 from legacy.saved.inputs.parts import constant_part, rows_taken
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.made_up_data import OPEN
@@ -87,6 +88,7 @@ class _Search:
     def __init__(self, plan: Plan, context: Context, start: Mapping[str, np.ndarray], own: Sequence[Arrays]) -> None:
         self._plan, self._entries, self._own = plan, plan.inputs + plan.common, own
         self._trials = Trials(plan, context, start)
+        self._windows = window_sizes(context.graph, context.imported)
         self._bounds = WiderBounds(self._trials, self._entries)
         rows = [[parse_tensor_name(name) for name in entry.tensors] for entry in plan.inputs]
         parts: list[int | None] = [self._own_rows(), plan.usual_batch]
@@ -114,8 +116,10 @@ class _Search:
         if own is not None:
             return own
         longer, alike = longer_sequences(self._entries), all_alike(self._entries)
+        windows = [of_one_size(self._entries, size) for size in self._windows]
         tried: list[tuple[Sequence[Input], int | None]] = [
-            (one, None) for one in [*longer, *map(without_padding, longer)]
+            (one, None)
+            for one in [*(one for one in windows if one != list(self._entries)), *longer, *map(without_padding, longer)]
         ]
         tried += [(alike, None)] if alike != list(self._entries) else []
         tried += [(self._entries, OPEN)] if self._plan.batch is None and has_open_rows(self._entries) else []
