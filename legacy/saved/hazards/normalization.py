@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.beginnings import first_value
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.variable_reads import READS_IN_BRANCHES, variable_read
 from workloads.lifted.graph import TensorId
@@ -18,7 +19,9 @@ def fixed_statistics(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds layers of the step that are trained and normalize by variables that nothing changes; one hazard for all.
 
     Layers whose scale and offset are not trained either are meant to stay, as those of a pretrained network. So are
-    those behind a layer whose weights nothing changes: such weights, and all else of that network, were loaded.
+    those behind a layer whose weights nothing changes: such weights, and all else of that network, were loaded. A layer
+    without a scale is one of trained weights if such weights come before it, an offset that it has is trained, and its
+    statistics begin with 0 and 1.
     """
     changed = set(whole.writes.values())
     behind = whole.graph.descendants(_layers_of_kept_weights(whole, changed | whole.trainable), controls=False)
@@ -26,7 +29,9 @@ def fixed_statistics(whole: WholeGraph) -> Iterator[Hazard]:
     for name in whole.graph.nodes:
         variance, parameters = _normalization(whole, name) if name in whole.reach else ("", set())
         is_fixed = bool(variance) and variance not in changed | whole.trainable
-        if is_fixed and not behind & {name, *_products(whole, name)} and parameters & whole.trainable:
+        if not is_fixed or behind & {name, *_products(whole, name)}:
+            continue
+        if parameters & whole.trainable or _is_of_weights(whole, name, variance, changed):
             fixed.setdefault(variance, name)
     for variance, name in fixed.items():
         layers = counted(len(fixed), "layer normalizes", "layers normalize")
@@ -38,6 +43,35 @@ def fixed_statistics(whole: WholeGraph) -> Iterator[Hazard]:
             "keep it for parity; if the argument training=True was forgotten, a new program gives it and updates them",
         )
         return
+
+
+def _is_of_weights(whole: WholeGraph, name: str, variance: str, changed: Collection[str]) -> bool:
+    """Whether a node normalizes what trained weights compute by a mean and a variance as they begin, and by no others.
+
+    Args:
+      whole: the graph.
+      name: of the op that normalizes.
+      variance: the variable that it takes for the variance.
+      changed: variables that an op of the graph changes.
+    """
+    graph, inputs = whole.graph, whole.graph.inputs(name)
+    if graph.type(name) == "Rsqrt":
+        products = [use.node for use in graph.users(name) if graph.type(use.node) == "Mul"]
+        factors = [tensor for product in products for tensor in graph.inputs(product) if tensor.node != name]
+        sums = [use.node for product in products for use in graph.users(product) if graph.type(use.node) == "Sub"]
+        others = [tensor for node in sums for tensor in graph.inputs(node)]  # offset - mean / s
+    else:
+        factors, others = [inputs[0], inputs[3]], inputs[1:3]
+    if {_variable(whole, tensor) for tensor in others} - {""} - whole.trainable:
+        return False
+    negated = [tensor for tensor in factors if graph.type(tensor.node) == "Neg"]  # x / s + (-mean / s)
+    factors = [graph.inputs(tensor.node)[0] if tensor in negated else tensor for tensor in factors]
+    means = {_variable(whole, tensor) for tensor in factors} - {""}
+    data = [tensor.node for tensor in factors if not _variable(whole, tensor) and not is_gradient_op(tensor.node)]
+    if len(means) != 1 or means & {*changed, *whole.trainable}:
+        return False
+    begins = [first_value(whole, variable) for variable in (*means, variance)]
+    return begins == [0, 1] and bool(graph.ancestors(data, controls=False) & whole.trainable)
 
 
 def _layers_of_kept_weights(whole: WholeGraph, changed: Collection[str]) -> list[str]:

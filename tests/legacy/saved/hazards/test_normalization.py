@@ -21,18 +21,53 @@ def by_formula(x, gamma, beta, mean, variance):
     return tf.nn.batch_normalization(x, mean, variance, beta, gamma, 0.001)
 
 
-def found(normalize, moves=False, is_trained=True, is_used=True, is_loaded=False):
-    """The hazards of a program that normalizes features once in training, and once for evaluation."""
+def plain(x, gamma, beta, mean, variance):
+    return tf.nn.batch_normalization(x, mean, variance, None, None, 0.001)
+
+
+def with_offset(x, gamma, beta, mean, variance):
+    return tf.nn.batch_normalization(x, mean, variance, beta, None, 0.001)
+
+
+def plain_fused(x, gamma, beta, mean, variance):
+    return fused(x, tf.ones([3]), tf.zeros([3]), mean, variance)
+
+
+def found(
+    normalize, moves=False, is_trained=True, is_used=True, is_loaded=False, begins=(None, None), is_of_data=False
+):
+    """The hazards of a program that normalizes features once in training, and once for evaluation.
+
+    Args:
+      normalize: (x, gamma, beta, mean, variance) -> what a layer gives.
+      moves: whether the program moves the variance.
+      is_trained: whether scale and offset are trained.
+      is_used: whether the loss takes what is normalized.
+      is_loaded: whether a layer comes first whose weights nothing changes.
+      begins: the numbers that mean and variance begin with; None for others.
+      is_of_data: whether the data themselves are normalized, before the layer.
+    """
 
     def build():
         kept = {"use_resource": False}
         w = v1.get_variable("w", [4, 3], **kept)
         gamma, beta = (v1.get_variable(name, [3], trainable=is_trained, **kept) for name in ("gamma", "beta"))
-        mean, variance = (v1.get_variable(name, [3], trainable=False, **kept) for name in ("mean", "variance"))
+        mean, variance = (
+            v1.get_variable(
+                name,
+                [4 if is_of_data else 3],
+                trainable=False,
+                initializer=None if first is None else v1.constant_initializer(first),
+                **kept,
+            )
+            for name, first in zip(("mean", "variance"), begins)
+        )
         kernel = v1.get_variable("kernel", [4, 4], trainable=False, **kept)
         rows = v1.placeholder(tf.float32, [None, 4], "x")
         x = tf.matmul(tf.matmul(rows, kernel) if is_loaded else rows, w)
-        y = normalize(x, gamma, beta, mean, variance)
+        y = normalize(x, gamma, beta, mean, variance) if not is_of_data else None
+        if y is None:
+            y = tf.matmul(normalize(rows, None, None, mean, variance), w) * gamma + beta
         loss = tf.reduce_mean(y if is_used else x * gamma)
         if moves:
             v1.assign_sub(variance, 0.1 * (variance - tf.math.reduce_variance(x, 0)))
@@ -49,6 +84,28 @@ def test_statistics_that_nothing_changes_are_named_once(normalize):
     assert hazard.description.startswith(
         "1 layer normalizes by statistics that nothing in the graph changes, such as variance"
     )
+
+
+@pytest.mark.parametrize("normalize", [plain, plain_fused, with_offset])
+def test_layers_without_a_scale_are_named_where_weights_come_first(normalize):
+    (hazard,) = found(normalize, begins=(0.0, 1.0))
+    assert hazard.id == "STATISTICS_FIXED" and hazard.description.startswith("1 layer normalizes by statistics")
+
+
+@pytest.mark.parametrize("normalize", [plain, plain_fused])
+@pytest.mark.parametrize(
+    "other", [{"moves": True}, {"is_loaded": True}, {"begins": (0.5, 2.0)}, {"begins": (None, None)}]
+)
+def test_layers_without_a_scale_whose_statistics_are_others_are_not(normalize, other):
+    assert found(normalize, **{"begins": (0.0, 1.0), **other}) == []
+
+
+def test_layers_with_an_offset_that_nothing_trains_are_not():
+    assert found(with_offset, begins=(0.0, 1.0), is_trained=False) == []
+
+
+def test_data_that_are_standardized_by_loaded_statistics_are_not():
+    assert found(plain, begins=(0.0, 1.0), is_of_data=True) == []
 
 
 @pytest.mark.parametrize("normalize", [fused, by_formula])
