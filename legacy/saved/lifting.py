@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from legacy.saved.analysis import analyse, correspondence, initial_values
+from legacy.saved.analysis import analyse, initial_values
 from legacy.saved.analysis.initializers import find_initializer
+from legacy.saved.analysis.other_numbers.equal_copies import begun_apart
 from legacy.saved.data_trial.fitting import fit_made_up_data
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.unsafe_ops import python_in_model, python_note
@@ -138,7 +139,7 @@ def _describe_start(found: Analysis) -> None:
     """Adds to the plan what the values that variables start from tell: notes, shapes, and which begin apart."""
     plan, start = found.plan, found.start.arrays
     plan.notes += filter(None, initial_values.texts_of_values(found.start))
-    apart = correspondence.begun_apart(found.own_variables, plan.variables, start)
+    apart = begun_apart(found.own_variables, plan, start)
     plan.own_variables = list(dict.fromkeys([*plan.own_variables, *apart]))
     for variable in plan.variables:
         variable.shape = list(start[variable.name].shape)

@@ -26,6 +26,7 @@ from legacy.saved.analysis.input_places.parts_in_branches import (
     with_parts_before_branches,
 )
 from legacy.saved.analysis.input_places.unfed_checks import note_on_checks, unfed_checks, without_checks
+from legacy.saved.analysis.other_numbers.equal_copies import without_equal_copies
 from legacy.saved.analysis.other_towers import describe_other_towers
 from legacy.saved.analysis.phase_parts import PhaseParts
 from legacy.saved.analysis.reduction.summed_rows import with_rows_added_once
@@ -136,6 +137,7 @@ def _analyse(
     cut, context, analysed = divided.cut, divided.context, divided.phases
     matched = correspondence.find_correspondence(context, analysed)
     plan = _plan(context, cut, name, analysed, matched)
+    plan.own_variables = without_equal_copies(whole, plan.own_variables, matched.own_variables)
     require_untrained_before_inputs(context.graph, plan)
     require_inputs_before_branches(context.graph, plan)
     plan.settings, plan.updated = run.settings, divided.updated

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from legacy.saved.analysis.context import Context
 from legacy.saved.analysis.division import tensor_matching
 from legacy.saved.analysis.division.own_parts import find_own_parts
@@ -20,7 +18,6 @@ from workloads.lifted.plan.records import OwnParts
 
 if TYPE_CHECKING:
     from legacy.saved.analysis.phase_parts import PhaseParts
-    from workloads.program import Arrays
 
 
 class Correspondence(NamedTuple):
@@ -137,22 +134,6 @@ def _are_changed_alike(
         if len(effects) != len(others) or tensor_matching.match_tensors(context.graph, pairs, (), ()).differences:
             return False
     return any(first in of_phase for of_phase in changes)
-
-
-def begun_apart(own: Sequence[tuple[str, str]], variables: Sequence[Variable], start: Arrays) -> list[str]:
-    """Finds weights of the first tower that begin with other values than other towers' have.
-
-    Args:
-      own: (variable of the first tower, the one that another tower reads in its place).
-      variables: of the step.
-      start: {variable: value that a lift starts from}.
-
-    Returns:
-      Their names.
-    """
-    weights = {variable.name for variable in variables if variable.role == "weight"}
-    pairs = [(first, other) for first, other in own if {first, other} <= weights]
-    return list(dict.fromkeys(first for first, other in pairs if not np.array_equal(start[first], start[other])))
 
 
 def match_towers(

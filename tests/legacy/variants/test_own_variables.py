@@ -2,10 +2,14 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.saved.analysis.analyse import analyse_graph
+from legacy.saved.analysis.other_numbers.equal_copies import begun_apart
 from legacy.saved.report.page import inspect_graph
+from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.variants.programs import TOWERS, assert_same, lifted, setup_of, split_batch, towers
 from workloads.lifted.replication import replica_counts
 from workloads.support.errors import InputError
@@ -119,3 +123,56 @@ def test_copies_that_towers_update_by_rules_of_their_own_run_at_their_own_number
     setup = lifted(build, tmp_path)
     assert replica_counts(setup.job.workload.plan) == ONLY.format("tower_0/own")
     assert_same(setup)
+
+
+def of_tables(apart=False, is_changed=False, is_drawn=False, resource=False):
+    """Two towers, each with a table of its own, which nothing trains, before a layer that they share.
+
+    Args:
+      apart: whether the tables begin with other numbers.
+      is_changed: whether an op of another run changes the second one.
+      is_drawn: whether they begin with random numbers, of one seed.
+      resource: the kind of variables.
+    """
+
+    def build():
+        xs = split_batch()
+
+        def tower(number):
+            first = tf.constant([[0.5, -1.0, 2.0], [1.0, 0.25, -0.5], [0.0, 1.0 + apart * number, 1.5]])
+            if is_drawn:
+                first = tf.random.stateless_uniform([3, 3], [1, 2])
+            table = v1.Variable(first, trainable=False, name=f"table_{number}", use_resource=resource)
+            if is_changed and number:
+                v1.assign_add(table, tf.ones([3, 3]))
+            with v1.variable_scope("head", reuse=v1.AUTO_REUSE):
+                head = v1.get_variable("w", [3, 2], initializer=v1.glorot_uniform_initializer(seed=1))
+            return tf.gradients(tf.reduce_mean(tf.tanh(xs[number] @ table @ head) ** 2), [head])[0], head
+
+        gradients, heads = zip(*towers(tower, scope=None))
+        return v1.train.GradientDescentOptimizer(0.125).apply_gradients([(tf.add_n(gradients) / TOWERS, heads[0])])
+
+    return build
+
+
+@pytest.mark.parametrize("resource", [True, False])
+def test_tables_that_nothing_changes_run_at_any_number(resource, tmp_path):
+    setup = lifted(of_tables(resource=resource), tmp_path)
+    assert setup.job.workload.plan.own_variables == [] and replica_counts(setup.job.workload.plan) == "any number"
+    assert_same(setup)
+    assert_same(at(3, tmp_path))
+
+
+@pytest.mark.parametrize("other", ["apart", "is_changed", "is_drawn"])
+def test_tables_that_need_not_stay_equal_run_at_their_own_number(other, tmp_path):
+    setup = lifted(of_tables(**{other: True}), tmp_path)
+    assert replica_counts(setup.job.workload.plan) == ONLY.format("table_0")
+    assert_same(setup)
+
+
+def test_tables_that_differ_in_a_checkpoint_are_told():
+    plan = analyse_graph(saved(traced(of_tables()), trainable_variables=["head/w"]), "tables").plan
+    own = [("table_0", "table_1"), ("head/w", "head/w")]
+    start = {"table_0": np.ones(3), "table_1": np.ones(3), "head/w": np.ones(2)}
+    assert plan.own_variables == [] and begun_apart(own, plan, start) == []
+    assert begun_apart(own, plan, {**start, "table_1": np.zeros(3)}) == ["table_0"]

@@ -54,7 +54,7 @@ class Plan:
       notes: sentences for people about what is unusual, such as a tower that reads another's loss.
       own_parts: what is cut into parts once for all towers, of which each takes its own.
       own_variables: variables of the first tower in whose place another one reads its own, of which a step
-        does not change both, or weights that begin apart.
+        does not change both, but for equal constants; or that begin apart.
       like_first: whether replicas between the first and the last one are as the first of two towers that differ, since
         the last one has something besides; not as the second one.
       own_number: why the graph tells nothing of another number of towers, as where they differ in more than one thing
