@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from legacy.saved.graph.imported import ImportedGraph
     from workloads.lifted.graph import Graph
-    from workloads.lifted.plan import Effect, Phase, Plan
+    from workloads.lifted.plan import Combine, Effect, Phase, Plan
 
 
 class Rule(NamedTuple):
@@ -171,10 +171,20 @@ def combining(plan: Plan, graph: Graph, phase: Phase) -> str:
     kinds: List[str] = []
     for combine in phase.combine:
         if combine.kind not in ("mean", "sum") or combine.affine or combine.scale != 1.0:
-            how = combine.kind + (" and something that no tower computes" if combine.affine else "")
+            how = _kind_in_words(combine, plan.towers)
             op = f"{combine.tensor} ({graph.type(parse_tensor_name(combine.tensor).node)})"
-            raise Unwritten(f"combining: gradients of {combine.weight!r}: {how}, in {op}")
+            is_changed_beside = combine.weight in {one.name for one in plan.variables if one.role != "weight"}
+            what = "what changes" if is_changed_beside else "gradients of"
+            raise Unwritten(f"combining: {what} {combine.weight!r}: {how}, in {op}")
         kinds.append(combine.kind)
     if len(set(kinds)) > 1:
         raise Unwritten("combining: " + " and ".join(sorted(set(kinds))))
     return kinds[0] if kinds else "mean"
+
+
+def _kind_in_words(combine: Combine, towers: int) -> str:
+    """Returns how results are combined, with the factor that comes besides: "mean, times 0.01"."""
+    is_mean = combine.kind == "sum" and combine.divided
+    kind, factor = ("mean", combine.scale * towers) if is_mean else (combine.kind, combine.scale)
+    times = f", times {factor:g}" if combine.kind == "sum" and f"{factor:g}" != "1" else ""
+    return kind + times + (" and something that no tower computes" if combine.affine else "")

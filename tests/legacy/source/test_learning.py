@@ -71,6 +71,25 @@ def test_towers_are_combined_by_mean_or_sum_and_by_nothing_else():
         combining(plan_of({}), GRAPH, phase_of(combine=[mean, Combine("v", "sum", "d:0", 1.0, [])]))
 
 
+@pytest.mark.parametrize(
+    "fields, text",
+    [
+        ({"kind": "sum", "scale": 0.005, "divided": True}, "gradients of 'w': mean, times 0.01, in"),
+        ({"kind": "sum", "scale": 0.25}, "gradients of 'w': sum, times 0.25, in"),
+        ({"kind": "sum", "affine": True}, "gradients of 'w': sum and something that no tower computes, in"),
+        ({"kind": "concat", "weight": "w/Adam"}, "what changes 'w/Adam': concat, in"),
+    ],
+)
+def test_another_combining_is_told_with_its_factor(fields, text):
+    plan = plan_of({})
+    plan.towers = 2
+    plan.variables = [Variable("w", [2], "float32", "weight"), Variable("w/Adam", [2], "float32", "slot", of="w")]
+    other = Combine(**{"weight": "w", "tensor": "c:0", "scale": 1.0, "parts": [], **fields})
+    with pytest.raises(Unwritten) as raised:
+        combining(plan, GRAPH, phase_of(combine=[other]))
+    assert text in str(raised.value)
+
+
 @pytest.mark.parametrize("read, expected", [("global_step", "global_step"), (None, "average/local_step")])
 def test_the_counter_is_one_that_the_learning_rate_reads(read, expected):
     """The average of a loss of TensorFlow 0.12 counts its own updates, in floats as the program counts its steps."""
