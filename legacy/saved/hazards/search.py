@@ -42,7 +42,14 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.penalties.counts import regularization
 from legacy.saved.hazards.rates import frozen_rates, idle_rates, schedules
 from legacy.saved.hazards.towers import copies, placement, reports, shared
-from legacy.saved.hazards.training import changes, equal_units, unsaved_weights, untrained, untrained_by_steps
+from legacy.saved.hazards.training import (
+    changes,
+    dropout_in_evaluation,
+    equal_units,
+    unsaved_weights,
+    untrained,
+    untrained_by_steps,
+)
 
 #: The hazard of a check that failed, and most letters of its error.
 NOT_CHECKED, MOST_LETTERS = "NOT_CHECKED", 120
@@ -68,6 +75,7 @@ GRAPH_CHECKS = (
     untrained.gradients_of_the_first_alone,
     untrained.weights_of_zeros,
     untrained_by_steps.variables_behind_rounding,
+    dropout_in_evaluation.dropout_in_evaluation,
     untrained.untrained_layers,
     equal_units.units_that_stay_equal,
     inputs.unused_targets,
