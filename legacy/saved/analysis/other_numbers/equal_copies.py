@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
 
 def without_equal_copies(whole: Graph, names: Sequence[str], own: Sequence[tuple[str, str]]) -> list[str]:
-    """Returns some variables without those that hold the same constant as the other towers' in whose place they are.
+    """Leaves out variables that hold the same constant as the other towers' in whose place they are.
 
     Args:
       whole: the whole graph, with the ops that initialize.
       names: variables of the first tower.
       own: (variable of the first tower, the one that another tower reads in its place).
+
+    Returns:
+      The names of the others.
     """
     changed = set(written_variables(whole).values()) if names else set()
     return [name for name in names if not _are_equal(whole, {name, *_copies(own, name)}, changed)]
