@@ -31,8 +31,8 @@ def statistics_of_towers(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]
     states = shared_states(whole)
     groups = {who: [name for name in names if name not in states] for who, names in groups.items()}
     groups = {who: names for who, names in groups.items() if names}
-    if _are_even(groups, towers) and IN_TURN not in groups:
-        return
+    if _are_even(groups, towers):
+        groups = {who: names for who, names in groups.items() if who == IN_TURN}
     for who, names in groups.items():
         own = names if who == IN_TURN else [name for name in names if name not in shown]
         if who == IN_TURN:

@@ -84,6 +84,18 @@ def test_statistics_that_towers_update_in_turn():
     )
 
 
+@pytest.mark.parametrize("of_last, single", [(["own1"], []), ([], ["STATISTICS_OF_ONE_TOWER"])])
+def test_a_raced_statistic_beside_those_that_each_tower_has_of_its_own(of_last, single):
+    """As a moving average with `zero_debias`: each tower's sum is its own, and all of them set the same average."""
+    own = {"own0": "t", "own1": "u"}
+    updates = {"move0": "s", "move1": "s", **{name: own[name] for name in ("own0", *of_last)}}
+    made = analysis(updates)
+    made.cut.graph = graph_of(MEANS + "u = VariableV2()\nown0 = Assign(t, mean0)\nown1 = Assign(u, mean1)\n")
+    made.plan.variables.append(Variable("u", [3], "float32", "statistic"))
+    found = [hazard.id for hazard in statistics.statistics_of_towers(WHOLE, made)]
+    assert found == ["STATISTICS_RACE", *single]
+
+
 def test_statistics_that_control_dependencies_order_do_not_race():
     assert not list(statistics.statistics_of_towers(WHOLE, analysis({"move0": "s", "move1": "s"}, races=False)))
 
