@@ -4,6 +4,7 @@ A program that keeps a recurrent state in variables assigns it at the end of the
 behind the assignment, use the variable again. In 1.x such a read copies nothing, so that it sees the new value. So do
 the gradients of spectral normalization, which assigns the vector of its power iteration in each tower's forward pass.
 A variable of zeros that each step assigns, adds rows to, and reads, as forward warping does, holds no state at all.
+No op that changes a variable has a derivative: what is assigned gets no gradient by the read.
 An embedding whose row of the padding is set to zeros before it is looked up is trained all the same: the lookups are
 of its value with that row, and the row is set before the update.
 The gradients of a generator that wait for the discriminator's train op use the discriminator's weights behind their
@@ -154,9 +155,10 @@ def with_assigned_values(context: Context, reads: Iterable[AssignedRead], ends: 
     values = ChangedValues(context.graph)
     by_node: dict[str, dict[str, TensorId]] = collections.defaultdict(dict)
     behind: dict[str, list[str]] = collections.defaultdict(list)
-    stateless = _stateless(context, reads)
+    stateless, stopped = _stateless(context, reads), _without_gradient(context, reads)
     for read in reads:
-        by_node[read.node][read.variable] = values.after(read.changes)
+        value = values.without_gradient if read in stopped else values.after
+        by_node[read.node][read.variable] = value(read.changes)
         behind[read.node] += read.changes if read.variable not in stateless else ()
     needless = {change for read in reads if read.variable in stateless for change in read.changes}
     result = GraphCopy(context.graph)
@@ -184,6 +186,25 @@ def _wait_for_others(graph: Graph, node: tf.compat.v1.NodeDef, needless: set[str
             waits.append(name)
     del node.input[len(graph.inputs(node.name)) :]
     node.input.extend(f"^{name}" for name in dict.fromkeys(waits))
+
+
+def _without_gradient(context: Context, reads: Iterable[AssignedRead]) -> set[AssignedRead]:
+    """The reads of a forward pass whose values are computed from weights, which no gradient reaches by an assignment.
+
+    What is read of a weight itself is what its gradient is taken of, whatever rows of it the step has set, and so is
+    one that is assigned by its gradient.
+    """
+    graph, state = context.graph, context.state
+    trained = {variable for rule in state.rules for variable in state.writes[rule]}
+    weights = [node for node, names in state.reads.items() if trained & set(names)]
+    backward = in_gradient_graphs(graph.nodes)
+    behind = graph.descendants(weights, controls=False) - graph.descendants(backward, controls=False)
+    forward = {read.node for read in reads} - backward
+    return {
+        read
+        for read in reads
+        if read.node in forward and read.variable not in trained and not behind.isdisjoint(read.changes)
+    }
 
 
 def _stateless(context: Context, reads: Iterable[AssignedRead]) -> set[str]:

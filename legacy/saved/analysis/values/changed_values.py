@@ -60,6 +60,7 @@ class ChangedValues:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._values: dict[tuple[str, ...], TensorId] = {}
+        self._stopped: dict[tuple[str, ...], TensorId] = {}
         self.made: list[tf.compat.v1.NodeDef] = []
         self.of_rows: dict[str, str] = {}
         self.of_rules: dict[str, str] = {}
@@ -85,6 +86,15 @@ class ChangedValues:
             else:
                 self._values[key] = given[1]
         return self._values[key]
+
+    def without_gradient(self, changes: Sequence[str]) -> TensorId:
+        """Returns the value after changes behind a StopGradient: no op that changes a variable has a derivative."""
+        key = tuple(changes)
+        if key not in self._stopped:
+            node = self._graph.nodes[key[-1]]
+            dtype = node.attr["T"].type or node.attr["dtype"].type
+            self._stopped[key] = self._make(f"{key[-1]}/stopped", "StopGradient", [self.after(key)], node, T=dtype)
+        return self._stopped[key]
 
     def _read(self, change: str, variable: TensorId) -> TensorId:
         """Makes a read of the variable before a change."""
