@@ -26,7 +26,7 @@ from legacy.saved.hazards.models import (
 from legacy.saved.hazards.models.axes import pooled_channels, positions_of_examples, units_for_examples
 from legacy.saved.hazards.models.classes import margins_that_help
 from legacy.saved.hazards.models.joins import biases_of_weights, joined_with_itself
-from legacy.saved.hazards.models.normalized import deviations, exchanged
+from legacy.saved.hazards.models.normalized import deviations, exchanged, lengths_of_activations
 from legacy.saved.hazards.models.shares import along_queries, over_joined_positions, scaled_up
 
 #: Checks of the graph alone, in the order of the page.
@@ -77,6 +77,7 @@ ANALYSIS_CHECKS = (
     linear_layers.layers_without_activation,
     noise.noise_of_one_example,
     norms.norms_over_examples,
+    lengths_of_activations.lengths_of_activations,
     sums_over_examples.likelihoods_over_examples,
     scaled_up.scores_scaled_up,
     along_queries.shares_along_queries,
