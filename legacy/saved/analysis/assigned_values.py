@@ -72,12 +72,13 @@ def find_assigned_reads(context: Context, targets: Iterable[str]) -> list[Assign
     changes = _changes_by_variable(context, members)
     if not changes:
         return []
-    ends = in_gradient_graphs(members) | set(differentiated(graph, members))
-    computed = graph.ancestors(ends, controls=False) - graph.frames() - graph.branches()
+    losses = set(differentiated(graph, members))
+    computed = graph.ancestors(in_gradient_graphs(members) | losses, controls=False) - graph.frames() - graph.branches()
     bit = {name: 1 << i for i, name in enumerate(dict.fromkeys(sum(changes.values(), [])))}
-    before = graph.flow(graph.order(members), bit)
+    run = members | graph.ancestors(losses)  # no gradient may need a loss itself
+    before = graph.flow(graph.order(run), bit)
     found = []
-    for node in (name for name in graph.nodes if name in computed and name in members):
+    for node in (name for name in graph.nodes if name in computed and name in run):
         if graph.type(node) != "VariableShape" and node not in state.writes:
             for variable in (name for name in state.reads.get(node, ()) if name in changes):
                 done = [change for change in changes[variable] if before[node] & bit[change]]

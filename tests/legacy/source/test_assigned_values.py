@@ -27,6 +27,11 @@ def assigned(value, tower):
     return tf.reshape(v1.assign(plain(f"memory_{tower}", [BATCH, 2]), value), [BATCH, 2])
 
 
+def copied(value, tower):
+    """As `assigned`; a copy of the variable is the variable itself, and no gradient needs the loss that takes it."""
+    return tf.identity(v1.assign(plain(f"memory_{tower}", [BATCH, 2]), value))
+
+
 def assigned_by_a_handle(value, tower):
     memory = v1.get_variable(f"memory_{tower}", [BATCH, 2], trainable=False, use_resource=True)
     return tf.identity(memory.assign(value))
@@ -48,7 +53,7 @@ def mean_of_all(gradients):
     return tf.add_n(gradients) / TOWERS
 
 
-@pytest.mark.parametrize("keep", [added_to_rows, assigned, assigned_by_a_handle])
+@pytest.mark.parametrize("keep", [added_to_rows, assigned, copied, assigned_by_a_handle])
 @pytest.mark.parametrize("style", ["workload", "standalone"])
 def test_no_gradient_passes_an_assignment(keep, style, tmp_path):
     setup = lifted(lambda: masked(keep), tmp_path)
