@@ -168,9 +168,8 @@ def test_initializers_are_recognised_in_the_graph():
 
 def test_the_text_of_a_module_has_names_that_python_takes():
     assert workload_style.class_name("2-tower net") == "Port2TowerNet"
-    assert (
-        workload_style.spec_text(Input("y", "int64", [None], "batch", 5, [], "")) == 'InputSpec((), "int", classes=5)'
-    )
+    classes = Input("y", "int64", [None], "batch", 5, [], "")
+    assert workload_style.spec_text(classes, None) == 'InputSpec((), "int", classes=5)'
     lengths = Input("n", "int32", [None], "batch", 0, [], "", low=1)  # one of them alone would exercise no padding
-    assert workload_style.spec_text(lengths) == 'InputSpec((), "int", classes=3)'
+    assert workload_style.spec_text(lengths, None) == 'InputSpec((), "int", classes=3)'
     assert constant_line("RATE", 0.5, "fed") == "RATE = 0.5  # fed"
