@@ -109,10 +109,14 @@ class RecordingInTerms(RecordRewriter):
       recording: the run.
       terms: the causes that say in which other terms it is; see `terms_alone`.
       optimizer: of the job.
+
+    Attributes:
+      manifest: of the recording.
     """
 
     def __init__(self, recording: Recording, terms: Sequence[RecognizedCause], optimizer: Optimizer) -> None:
         super().__init__(recording)
+        self.manifest = recording.manifest
         self._rewrites = [_rewrite_of(entry, optimizer) for entry in terms]
         self._before = super().state()
 

@@ -124,6 +124,7 @@ class Records(Program):
     """Hands out the records of a run."""
 
     side = "legacy"
+    manifest = {"environment": {"tensorflow": "1.15.5"}}
 
     def __init__(self, facts):
         self.records, self.now = [step.right for step in facts.steps], facts.right
@@ -151,6 +152,7 @@ def test_a_recording_in_other_terms_shows_legacys_numbers_bit_for_bit_in_its_own
     terms = terms_alone(recognize_causes(port))
     assert {entry.id for entry in terms} == {"LOSS_SHARE", "SLOT_CONVENTION"}
     with RecordingInTerms(Records(port), terms, optimizers.Momentum()) as shown:
+        assert shown.manifest == Records.manifest
         start = shown.state().slots
         assert not np.signbit(start["w/momentum"]).any() and start["w/momentum"].dtype == np.float32
         for step in legacy.steps:
