@@ -197,6 +197,11 @@ def sparse_groups(entries: Sequence[Input]) -> dict[str, dict[str, Input]]:
     return groups
 
 
+def is_shared_tensor(parts: Mapping[str, Input]) -> bool:
+    """Returns whether all replicas get the same sparse tensor, whose parts `sparse_groups` tells."""
+    return all(entry.is_shared for entry in parts.values())
+
+
 def dealt_rows(parts: Mapping[str, Input], values: Mapping[str, np.ndarray], replica: int, rows: int) -> Arrays:
     """Returns one replica's part of a sparse tensor: its rows, numbered from 0.
 

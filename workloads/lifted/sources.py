@@ -12,6 +12,7 @@ from workloads.data.epochs import Order
 from workloads.lifted.made_up_data import (
     BatchSize,
     dealt_rows,
+    is_shared_tensor,
     made_up_sparse_tensor,
     made_up_values,
     part_of_whole,
@@ -115,7 +116,8 @@ class LiftedSynthetic(_LiftedSource):
                 value = made_up_values(entry, size, self._generator(step, name, 0 if shared else replica))
                 shard[name] = np.asarray(value * LARGEST_RATE, value.dtype) if name in self._rates else value
         for name, parts in sparse_groups([entry for name, entry in self._inputs.items() if name not in shard]).items():
-            values = made_up_sparse_tensor(parts, size, self._generator(step, name, replica))
+            owner = 0 if is_shared_tensor(parts) else replica
+            values = made_up_sparse_tensor(parts, size, self._generator(step, name, owner))
             shard.update((part, value) for part, value in values.items() if part not in shard)
         return shard
 
@@ -169,7 +171,7 @@ class LiftedData(_LiftedSource):
             for replica, shard in enumerate(shards):
                 shard[name] = value if entry.sparse else self._part(entry, value, replica)
         for parts in sparse_groups(list(self._inputs.values())).values():
-            for replica, shard in enumerate(shards):
+            for replica, shard in enumerate(shards if not is_shared_tensor(parts) else ()):
                 shard.update(dealt_rows(parts, shard, replica, self._job.per_replica_batch))
         self._share_parts(shards)
         return shards

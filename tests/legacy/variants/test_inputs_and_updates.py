@@ -1,5 +1,6 @@
 """Ways to feed towers and to update variables in the style of 2016-2019, each lifted and compared bit by bit."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 from tensorflow.python.training import moving_averages
@@ -18,6 +19,7 @@ from tests.legacy.variants.programs import (
     towers,
     weights,
 )
+from workloads.lifted.sources import LiftedData
 
 v1 = tf.compat.v1
 
@@ -101,6 +103,29 @@ def test_a_sparse_input_is_dealt_to_towers_together(split, tmp_path):
     parts = {entry.sparse.rpartition("/")[2] for entry in setup.job.workload.plan.inputs}
     assert parts == {"indices", "values", "shape"}
     assert_same(setup)
+
+
+def test_a_sparse_input_that_all_towers_take_whole_is_one_for_all(tmp_path):
+    def build():
+        xs, words = split_batch(), v1.sparse_placeholder(tf.float32, [BATCH, 3], name="words")
+
+        def gradient(i):
+            rows = tf.matmul(xs[i], weights()) + v1.sparse_tensor_dense_matmul(words, weights())
+            return tf.gradients(tf.reduce_sum(tf.tanh(rows) ** 2), [weights()])[0]
+
+        return mean_of(towers(gradient))
+
+    setup = lifted(build, tmp_path)
+    parts = [entry for entry in setup.job.workload.plan.inputs + setup.job.workload.plan.common if entry.sparse]
+    assert {"words/indices", "words/values"} <= {entry.sparse for entry in parts}
+    assert all(entry.is_shared for entry in parts)
+    assert_same(setup)
+    first, second = (setup.make_source(setup.job).shards(0)[replica] for replica in range(TOWERS))
+    assert all(np.array_equal(first[entry.name], second[entry.name]) for entry in parts)
+    words = {entry.name: first[entry.name] for entry in parts}
+    x = next(entry.name for entry in setup.job.workload.plan.inputs if not entry.sparse)
+    own = LiftedData(setup.job, lambda step: {**words, x: np.ones([TOWERS * BATCH, 3], np.float32)}, {})
+    assert all(np.array_equal(shard[name], words[name]) for shard in own.shards(0) for name in words)
 
 
 def test_open_dimensions_that_must_fit_each_other(tmp_path):
