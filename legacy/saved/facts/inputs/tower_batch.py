@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.inputs.datasets import rows_of_batches
 from legacy.saved.facts.inputs.indexed_parts import indexed_part
+from legacy.saved.facts.inputs.reshaped_rows import rows_of_reshapes
 from legacy.saved.facts.inputs.trained_rows import trained_rows
 from legacy.saved.graph import op_types
 from legacy.saved.inputs.parts import (
@@ -37,7 +38,8 @@ def batch_of_tower(analysed: AnalysedStep) -> str:
     for maker, number in (("slices", _part_of_slices(analysed)), ("dataset", _part_of_dataset(analysed))):
         if number is not None:
             return f"{number}, by the old graph's {maker}; its inputs take any"
-    return "its inputs take any"
+    reshaped = rows_of_reshapes(analysed)
+    return "its inputs take any" if reshaped is None else f"{reshaped}, by the sizes of a reshape"
 
 
 def _rows_text(analysed: AnalysedStep) -> str:
@@ -61,7 +63,7 @@ def examples_of_tower(analysed: AnalysedStep) -> int | None:
     if _unequal_parts(analysed) or _rows_of_inputs(analysed) or indexed_part(analysed):
         return None
     if analysed.plan.batch is None:
-        return _part_of_slices(analysed) or _part_of_dataset(analysed)
+        return _part_of_slices(analysed) or _part_of_dataset(analysed) or rows_of_reshapes(analysed)
     trained = trained_rows(analysed)
     return analysed.plan.batch if trained is None else trained.number or None
 

@@ -77,3 +77,28 @@ def split_in_rows():
 def test_steps_of_a_sequence_are_no_examples(inputs, text, number):
     analysed = analysed_step(lambda: program(inputs())())
     assert (batch_of_tower(analysed), examples_of_tower(analysed)) == (text, number)
+
+
+def reshaped(sizes, copied=False):
+    """Images that the program feeds as rows, in any number, and each tower reshapes."""
+
+    def inputs():
+        parts = [v1.placeholder(tf.float32, [None, 6], name) for name in "ab"]
+        parts = [tf.identity(part) for part in parts] if copied else parts
+        return lambda tower: squares(tf.reshape(tf.reshape(parts[tower], sizes), [-1, 3]))
+
+    return inputs
+
+
+@pytest.mark.parametrize(
+    "inputs, text, number",
+    [
+        (reshaped([4, 2, 3]), "4, by the sizes of a reshape", 4),
+        (reshaped([4, 2, 3], copied=True), "4, by the sizes of a reshape", 4),
+        (reshaped([8, 3]), "4, by the sizes of a reshape", 4),
+        (reshaped([-1, 2, 3]), "its inputs take any", None),
+    ],
+)
+def test_a_reshape_to_constant_sizes_tells_the_examples(inputs, text, number):
+    analysed = analysed_step(lambda: program(inputs())())
+    assert batch_of_tower(analysed) == text and examples_of_tower(analysed) == number
