@@ -79,20 +79,31 @@ def is_scalar_setting(graph: Graph, imported: ImportedGraph, name: str) -> bool:
       name: of the node.
 
     Returns:
-      True for a placeholder of shape (); if its rank is not known, for a boolean or float32 placeholder that is used,
-      and by elementwise ops alone, and for a whole number that tells where parts begin.
+      True for a placeholder of shape (); if its rank is not known, for one that is reshaped to one element, as the
+      switch of a layer of 1.4 is, for a boolean or float32 placeholder that is used, and by elementwise ops alone, and
+      for a whole number that tells where parts begin.
     """
     if graph.type(name) != "Placeholder":
         return False
     shape = imported.shape(name)
     if shape is not None:
         return shape == ()
+    if any(_is_one_element(graph, imported, use) for use in graph.users(name)):
+        return True
     if imported.dtype(name) in ("int32", "int64"):
         return is_place_of_parts(graph, imported, name)
     users = [graph.type(user) for user, _, _ in graph.users(name)]
     elementwise = bool(users) and all(op_type in _SCALAR_USERS for op_type in users)
     is_setting = elementwise and imported.dtype(name) in ("bool", "float32")
     return is_setting and not is_array(graph, imported, TensorId(name, 0))
+
+
+def _is_one_element(graph: Graph, imported: ImportedGraph, use: Use) -> bool:
+    """Returns whether a use of a tensor gives it a constant shape of one element, which it has, then, in any case."""
+    if graph.type(use.node) != "Reshape" or use.position:
+        return False
+    sizes = imported.constant(*graph.inputs(use.node)[1])
+    return sizes is not None and all(size == 1 for size in sizes.ravel())
 
 
 def is_place_of_parts(graph: Graph, imported: ImportedGraph, name: str) -> bool:
@@ -149,10 +160,13 @@ def is_array(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> bool:
 
     Returns:
       True if it is a slice, or if an op that needs an array takes it, as it is or after elementwise ops with constants,
-      (x - 128) / 255, or comparisons, as of marks of which `tf.where` gives the places.
+      (x - 128) / 255, or comparisons, as of marks of which `tf.where` gives the places. What is reshaped to one element
+      is none.
     """
     if is_slice(graph, imported, tensor):
         return True
+    if any(use.output == tensor.output and _is_one_element(graph, imported, use) for use in graph.users(tensor.node)):
+        return False
     seen, todo = {tensor}, [tensor]
     while todo:
         node, output = todo.pop()

@@ -34,6 +34,17 @@ def test_without_a_shape_its_users_and_dtype_decide():
     assert not is_setting(lambda: v1.placeholder(tf.float32, name="p"))  # nothing uses it
 
 
+@pytest.mark.parametrize("dtype", [tf.bool, tf.float32, tf.int32])
+@pytest.mark.parametrize("sizes, expected", [([1], True), ([], True), ([1, 1], True), ([2], False), ([-1], False)])
+def test_what_is_reshaped_to_one_element_is_a_scalar(dtype, sizes, expected):
+    def build():
+        tf.reshape(v1.placeholder(dtype, name="p"), sizes)
+
+    graph = traced(build)
+    assert is_setting(build) is expected
+    assert is_array(graph, ImportedGraph(graph), TensorId("p", 0)) is not expected
+
+
 @pytest.mark.parametrize(
     "use, expected",
     [
