@@ -35,6 +35,9 @@ def without_placement(graph: Graph) -> GraphDef:
 class ImportedGraph:
     """A graph imported into TensorFlow, without devices and control inputs. Nodes keep their names.
 
+    Of a node that the graph lacks neither shape nor value is known: a check of the whole graph may ask for those of a
+    node that no step runs.
+
     Args:
       graph: every op type in it must be known here; see `cone.require_known`.
 
@@ -43,6 +46,7 @@ class ImportedGraph:
     """
 
     def __init__(self, graph: Graph) -> None:
+        self._names = graph.nodes.keys()
         plain = without_placement(graph)
         copies = _copying_functions(plain)
         for node in plain.node:  # shapes and dtypes need no control inputs, of which a graph may have a million
@@ -61,6 +65,8 @@ class ImportedGraph:
 
     def shape(self, name: str, output: int = 0) -> tuple[int | None, ...] | None:
         """Returns an output's static shape, with None for unknown dimensions; None for an unknown rank."""
+        if name not in self._names:
+            return None
         shape = self._operation(name).outputs[output].shape
         return None if shape.rank is None else tuple(shape.as_list())
 
@@ -70,6 +76,8 @@ class ImportedGraph:
 
     def constant(self, name: str, output: int = 0) -> np.ndarray | None:
         """Returns an output's value if it can be computed without running the graph, or None; not of large ones."""
+        if name not in self._names:
+            return None
         shape = self.shape(name, output)
         if shape is not None and np.prod([size or 0 for size in shape], dtype=np.float64) > MOST_ELEMENTS:
             return None

@@ -39,6 +39,10 @@ def test_shapes_and_dtypes_are_static(imported):
     assert imported.outputs("halves") == 2
 
 
+def test_nothing_is_known_of_a_node_that_the_graph_lacks(imported):
+    assert imported.shape("elsewhere") is None and imported.constant("elsewhere") is None
+
+
 def test_only_constants_have_values(imported):
     assert np.array_equal(imported.constant("ones"), [1.0, 2.0, 4.0])
     assert imported.constant("x") is None
