@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.folding.decided import COMPARISONS
 from legacy.saved.graph import op_types
+from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.gradient_flow import gradient_flow
@@ -163,7 +164,7 @@ def hinges_of_means(whole: WholeGraph) -> Iterator[Hazard]:
         if is_gradient_op(name) or (graph.type(name) == "Maximum" and len(inputs) == len(others)) or len(others) != 1:
             continue
         signs = linear_signs(whole, others[0])
-        is_mean = any(graph.type(node) == "Mean" and sign > 0 for node, sign in signs.items())
+        is_mean = any(_is_mean_of_examples(whole, node) and sign > 0 for node, sign in signs.items())
         margin = any((whole.value(node) or 0) > 0 and sign > 0 for node, sign in signs.items())
         pairs = [node for node in signs if graph.type(node) == "Sub" and _are_both_trained(whole, node)]
         if is_mean and margin and pairs and gradient_flow(whole).passes(name):
@@ -175,6 +176,14 @@ def hinges_of_means(whole: WholeGraph) -> Iterator[Hazard]:
                 "take the mean of tf.maximum(0, .); for parity keep it",
             )
             return
+
+
+def _is_mean_of_examples(whole: WholeGraph, name: str) -> bool:
+    """Whether a node is a mean along the first dimension, too; another one may be of an example's own rows."""
+    if whole.graph.type(name) != "Mean":
+        return False
+    axes = constant_array(whole.graph, whole.graph.inputs(name)[1].node)
+    return axes is None or 0 in axes
 
 
 def _are_both_trained(whole: WholeGraph, difference: str) -> bool:

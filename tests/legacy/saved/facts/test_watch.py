@@ -112,8 +112,8 @@ def warnings(
 
 def test_statistics_that_each_tower_changes_in_turn_are_told():
     assert warnings(beside=["mean"]) == [
-        "each tower changes mean in turn; replicas of another number than 2 make 2 changes all the same, by results "
-        "of the first and the last of them"
+        "each tower changes mean in turn; replicas of another number than 2 make the changes of 2 towers all the "
+        "same, by results of the first and the last one"
     ]
 
 

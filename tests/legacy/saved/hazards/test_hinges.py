@@ -116,12 +116,19 @@ def test_a_margin_of_absolute_differences_is_one(hinge, count):
     assert [hazard.id for hazard in found] == ["MARGIN_WITHOUT_EFFECT"] * count
 
 
+def rows(distances):
+    """Distances of two examples each, as those of the samples of one triple."""
+    return tf.reshape(distances, [-1, 2])
+
+
 @pytest.mark.parametrize(
     "loss, count",
     [
         (lambda near, far: tf.maximum(tf.reduce_mean(near - far + 0.2), 0.0), 1),
         (lambda near, far: tf.nn.relu(tf.reduce_mean(near - far) + 0.2), 1),
         (lambda near, far: tf.reduce_mean(tf.maximum(near - far + 0.2, 0.0)), 0),
+        (lambda near, far: tf.reduce_sum(tf.maximum(tf.reduce_mean(rows(near) - rows(far), 1) + 0.2, 0.0)), 0),
+        (lambda near, far: tf.reduce_sum(tf.maximum(tf.reduce_mean(rows(near) - rows(far), 0) + 0.2, 0.0)), 1),
         (lambda near, far: tf.maximum(tf.reduce_mean(near) - 0.2, 0.0), 0),  # a bound of a mean
         (lambda near, far: tf.maximum(tf.reduce_mean(near - far) - 0.2, 0.0), 0),
     ],
