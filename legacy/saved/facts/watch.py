@@ -61,8 +61,8 @@ def sentences(
     if plan.changed_beside:
         yield (
             f"each tower changes {listed(plan.changed_beside, SEVERAL)} in turn; replicas of another number than "
-            f"{plan.towers} make the changes of {plan.towers} towers all the same, by results of the first and the last "
-            "one"
+            f"{plan.towers} make the changes of {plan.towers} towers all the same, by results of the first and the "
+            "last one"
         )
     if plan.factors_of_towers:
         ops = listed(plan.factors_of_towers, SEVERAL)
