@@ -29,7 +29,7 @@ from legacy.saved.graph.cut.cone import leading_to
 from legacy.saved.graph.differentiation import differentiated
 from workloads.lifted.graph import Graph, TensorId, input_text
 from workloads.lifted.graph.edits import GraphCopy
-from workloads.lifted.tensors.gradient_names import in_gradient_graphs
+from workloads.lifted.tensors.gradient_names import gradient_nodes, in_gradient_graphs
 from workloads.support.wording import FEW, listed
 
 v1 = tf.compat.v1
@@ -198,7 +198,7 @@ def _without_gradient(context: Context, reads: Iterable[AssignedRead]) -> set[As
     graph, state = context.graph, context.state
     trained = {variable for rule in state.rules for variable in state.writes[rule]}
     weights = [node for node, names in state.reads.items() if trained & set(names)]
-    backward = in_gradient_graphs(graph.nodes)
+    backward = gradient_nodes(graph)
     behind = graph.descendants(weights, controls=False) - graph.descendants(backward, controls=False)
     forward = {read.node for read in reads} - backward
     return {

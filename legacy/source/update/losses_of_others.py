@@ -81,8 +81,9 @@ def find_minimized(
         what = "several losses" if phase.other_losses else random
         raise Unwritten(f"towers: a tower's loss contains results of another one, which has {what}")
     targets = [_minimized(plan, graph, phase, tower) for tower in range(plan.towers)]
-    takers = _towers_of_nodes(plan, graph, phase, targets)
-    edges = [_results_of_towers(graph, takers, target, _inputs_of_towers(plan)) for target in targets]
+    inputs = _inputs_of_towers(plan)
+    takers = _towers_of_nodes(plan, graph, phase, targets, inputs)
+    edges = [_results_of_towers(graph, takers, target, inputs) for target in targets]
     rows, results = _rows(plan, towers, edges, first)
     body: List[str] = []
     for tower, target in enumerate(targets):
@@ -150,7 +151,9 @@ def _inputs_of_towers(plan: Plan) -> Dict[str, int]:
     }
 
 
-def _towers_of_nodes(plan: Plan, graph: Graph, phase: Phase, targets: Sequence[TensorId]) -> Dict[str, Set[int]]:
+def _towers_of_nodes(
+    plan: Plan, graph: Graph, phase: Phase, targets: Sequence[TensorId], inputs: Mapping[str, int]
+) -> Dict[str, Set[int]]:
     """Returns {node: towers whose data it depends on} of what is minimized and of all before it.
 
     Of data that all towers read, as of one batch for all, a tower's are what its own loss alone is made from.
@@ -158,9 +161,9 @@ def _towers_of_nodes(plan: Plan, graph: Graph, phase: Phase, targets: Sequence[T
     Args:
       plan, graph, phase: see `find_minimized`.
       targets: what each tower minimizes.
+      inputs: {tensor: tower} of data, see `_inputs_of_towers`.
     """
     members = graph.ancestors([target.node for target in targets], controls=False)
-    inputs = _inputs_of_towers(plan)
     found: Dict[str, Set[int]] = {name: set() for name in members}
     starts = [(parse_tensor_name(tensor), tower) for tensor, tower in inputs.items()]
     todo = [

@@ -12,7 +12,7 @@ from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import READS, variable_read
-from workloads.lifted.tensors.gradient_names import in_gradient_graphs, is_gradient_op
+from workloads.lifted.tensors.gradient_names import gradient_nodes, is_gradient_op
 from workloads.support.wording import FEW, counted, listed, plural
 
 #: Of the variables that a loss depends on, so many at least are left out where one alone is trained by mistake.
@@ -86,7 +86,7 @@ def gradients_of_the_first_alone(whole: WholeGraph) -> Iterator[Hazard]:
 def _unused_gradients(whole: WholeGraph, tower: int) -> list[str]:
     """The ends of a tower's backward pass that nothing takes, such as the sum of what two uses of a weight give."""
     graph = whole.graph
-    backward = {*whole.backward(tower), *in_gradient_graphs(whole.labels)}
+    backward = gradient_nodes(graph).union(whole.backward(tower))
     own = [name for name, of_tower in whole.labels.items() if of_tower == tower and name in backward]
     ends = [name for name in own if name not in whole.reach and graph.type(name) != "NoOp"]
     return [name for name in ends if not graph.users(name)]
