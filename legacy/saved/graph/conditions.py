@@ -47,7 +47,7 @@ def enclosing_conditions(graph: Graph, name: str) -> list[set[Branch]]:
 def predicates_of(graph: Graph, name: str) -> frozenset[Branch]:
     """Returns all branches that a node is in; a Switch that lets a value into one branch only is in that one, too."""
     branches = _branches_of_nodes(graph)[name]
-    used = {use.output for use in graph.users(name)} if _enters_a_branch(graph, name) else set()
+    used = {use.output for use in graph.users(name)} if enters_a_branch(graph, name) else set()
     return branches | {_entered(graph, TensorId(name, *used))} if len(used) == 1 else branches
 
 
@@ -85,7 +85,7 @@ def _branches_of_nodes(graph: Graph) -> Mapping[str, frozenset[Branch]]:
         branches = _union((of_controls[id(controls)], *of_inputs))
         if graph.type(name) in MERGES and not any("NextIteration" in graph.type(tensor.node) for tensor in inputs):
             branches = _left_behind(branches, of_inputs, depths)
-        elif _enters_a_branch(graph, name):
+        elif enters_a_branch(graph, name):
             predicate = _entered(graph, TensorId(name, 0)).predicate
             depths[predicate] = max(len(branches), depths.get(predicate, 0))
         found[name] = branches
@@ -94,7 +94,7 @@ def _branches_of_nodes(graph: Graph) -> Mapping[str, frozenset[Branch]]:
 
 def _of_input(graph: Graph, tensor: TensorId, found: Mapping[str, frozenset[Branch]]) -> frozenset[Branch]:
     """Returns the branches that an input comes from; a loop's back edge, whose node comes later, has none yet."""
-    entered = {_entered(graph, tensor)} if _enters_a_branch(graph, tensor.node) else set()
+    entered = {_entered(graph, tensor)} if enters_a_branch(graph, tensor.node) else set()
     return found.get(tensor.node, frozenset()) | entered
 
 
@@ -121,7 +121,7 @@ def _union(sets: Iterable[frozenset[Branch] | None]) -> frozenset[Branch]:
     return frozenset().union(*(entries for entries in sets if entries))
 
 
-def _enters_a_branch(graph: Graph, name: str) -> bool:
+def enters_a_branch(graph: Graph, name: str) -> bool:
     """Whether a node is the Switch of a `cond`, and not of a loop."""
     inputs = graph.inputs(name)
     return graph.type(name) in SWITCHES and len(inputs) > 1 and graph.type(inputs[1].node) != "LoopCond"
@@ -137,7 +137,7 @@ def _depths(graph: Graph) -> Mapping[TensorId, int]:
     """Returns {predicate: number of branches that its `cond` is in}."""
     depths: dict[TensorId, int] = {}
     for name, branches in _branches_of_nodes(graph).items():
-        if _enters_a_branch(graph, name):
+        if enters_a_branch(graph, name):
             predicate = _entered(graph, TensorId(name, 0)).predicate
             depths[predicate] = max(len(branches), depths.get(predicate, 0))
     return depths

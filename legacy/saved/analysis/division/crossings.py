@@ -6,9 +6,9 @@ import collections
 from collections.abc import Collection, Iterable
 from typing import Dict, Tuple
 
-from legacy.saved.graph.conditions import enclosing_conditions
+from legacy.saved.graph.conditions import enclosing_conditions, enters_a_branch
 from legacy.saved.graph.variables import VariableUses
-from workloads.lifted.graph import SWITCHES, Graph, TensorId
+from workloads.lifted.graph import Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_of_gradients
 
 #: {(tensor that the crossings lead to, number): {tower: crossing}}; towers' matching crossings share a key.
@@ -60,7 +60,8 @@ def tensors_leaving(
     """Returns the towers' tensors nearest to a node that is computed once, or to the predicates of its branches.
 
     An assignment of a constant in a branch has no other data: `tf.cond(loss < best, lambda: bad.assign(0), ...)`. What
-    enters the branch is taken before it enters: there it has a value in every step.
+    enters a branch outside of the towers, be it the update's or that of a `cond` on its way, is taken before it enters:
+    there it has a value in every step.
 
     Args:
       graph: the cut graph.
@@ -79,8 +80,7 @@ def tensors_leaving(
     while todo:
         tensor = todo.pop()
         name = tensor[0]
-        enters = graph.type(name) in SWITCHES and graph.origin(graph.inputs(name)[1]) in predicates
-        if (name in tower_nodes or tensor in owners) and not enters:
+        if (name in tower_nodes or tensor in owners) and not enters_a_branch(graph, name):
             found[tensor] = None
         elif name not in seen and tensor not in state.aliases:
             seen.add(name)

@@ -6,6 +6,7 @@ from legacy.saved.analysis.division.labelled_step import LabelledStep
 from legacy.saved.analysis.order.ordering import Order
 from legacy.saved.analysis.reduction.means_of_one import is_mean_of_one
 from legacy.saved.graph import op_types
+from legacy.saved.graph.conditions import enters_a_branch
 from legacy.saved.graph.variables import VariableUses
 from legacy.saved.runs.accumulation import dependent_on_gradients
 from workloads.lifted.graph import Graph
@@ -120,7 +121,10 @@ def _statistics_nodes(graph: Graph, state: VariableUses, effects: list[str]) -> 
 
 
 def _release_preparations(step: LabelledStep, tower_nodes: dict[str, int]) -> None:
-    """Takes out of the towers the ops that only prepare a gradient for the average: expand_dims, a division by N."""
+    """Takes out of the towers the ops that only prepare a gradient for the average: expand_dims, a division by N.
+
+    So does the Switch of a `cond` outside of the towers, whose outputs have no value where the branch is not taken.
+    """
     graph, loss_nodes = step.graph, {name for name, _ in step.losses}
     todo = list(tower_nodes)
     while todo:
@@ -128,7 +132,8 @@ def _release_preparations(step: LabelledStep, tower_nodes: dict[str, int]) -> No
         users = [user for user, _, _ in graph.users(name) if user in step.members]
         if name not in tower_nodes or name in loss_nodes or not users or any(user in tower_nodes for user in users):
             continue
-        if graph.type(name) in PREPARES and not is_gradient_op(name) and _is_unary(step, name, tower_nodes):
+        prepares = graph.type(name) in PREPARES and not is_gradient_op(name) and _is_unary(step, name, tower_nodes)
+        if prepares or enters_a_branch(graph, name):
             del tower_nodes[name]
             todo += [producer for producer, _ in graph.inputs(name)]
 

@@ -63,7 +63,13 @@ def test_what_enters_a_branch_leaves_the_tower_before_it_where_it_has_a_value_in
     assert tensors_leaving(graph, BRANCH_STATE, "set_best", BRANCH_TOWERS) == [("loss", 0), ("is_best", 0)]
 
 
-def test_a_switch_of_another_predicate_and_what_is_computed_in_a_branch_are_crossings_themselves():
+def test_what_enters_a_branch_on_the_way_to_an_update_leaves_the_tower_before_it():
+    text = "enter = Switch(a, few)\nfew = Const()\nchosen = Merge(enter, other)\nother = Mul(enter:1, b)\n"
+    graph = graph_of(STEP.replace("AddN(a, b)", "AddN(chosen, b)") + text)
+    assert tensors_leaving(graph, STATE, "train", dict(STEP_TOWERS, enter=0)) == [("a", 0), ("b", 0)]
+
+
+def test_the_merge_of_a_towers_cond_and_what_it_computes_in_a_branch_are_crossings_themselves():
     computed = graph_of(BRANCH.format(value="twice") + "twice = Neg(chosen:1)\n")
     assert ("twice", 0) in tensors_leaving(computed, BRANCH_STATE, "set_best", BRANCH_TOWERS)
     joined = "kept = Merge(other, other2)\nother = Switch(loss, free)\nother2 = Neg(other:1)\nfree = Placeholder()\n"

@@ -72,3 +72,19 @@ def test_a_sum_of_a_towers_own_part_of_a_gradient_and_one_of_all_is_the_towers(t
     of_first = dict.fromkeys(["a", "gradients/a_grad/Neg", "gradients/a_grad/Mul"], 0)
     found = tower_nodes(text, {**of_first, "b": 1, "gradients/other_grad/Mul": user})
     assert found.get("gradients/AddN") == (None if taken_by_both else 0)
+
+
+@pytest.mark.parametrize("of_the_tower", [False, True])
+def test_a_gradient_enters_a_branch_outside_of_the_towers_behind_its_tower(of_the_tower):
+    """What a Switch gives has no value where its branch is not taken; a `cond` that a tower computes is its own."""
+    text = (
+        STEP.replace("AddN(a, b)", "AddN(chosen, b)")
+        + """
+        few = Const()
+        entering = Switch(a, few)
+        changed = Mul(entering:1, b)
+        chosen = Merge(entering:0, changed)
+        """
+    )
+    towers = dict(STEP_TOWERS, entering=0, **({"chosen": 0} if of_the_tower else {}))
+    assert tower_nodes(text, towers) == (towers if of_the_tower else STEP_TOWERS)
