@@ -65,13 +65,15 @@ def find_returns(
       For each tower, its returns.
     """
     own = {name: 1 << tower for name, tower in tower_nodes.items()}
-    own.update((name, 1 << tower) for name, tower in _sizes_of_owned(graph, members, tower_nodes, owners).items())
+    sizes = _sizes_of_owned(graph, members, tower_nodes, owners)
+    own.update((name, 1 << tower) for name, tower in sizes.items() if is_gradient_op(name))
     made_from = graph.flow(graph.order(members), own, controls=False, stop=set(tower_nodes))
+    meeting = _sizes_that_meet(graph, members, tower_nodes, sizes)
     found: list[dict[TensorId, None]] = [{} for _ in range(count)]
     for name in [name for name in graph.nodes if name in tower_nodes]:
         tower = tower_nodes[name]
         for tensor in graph.inputs(name):
-            made_by = own.get(tensor[0]) or made_from.get(tensor[0], 0)
+            made_by = own.get(tensor[0]) or made_from.get(tensor[0], 0) | meeting.get(tensor[0], 0)
             if tensor in owners:  # the backward pass takes the input of another tower
                 made_by = 1 << owners[tensor]
             if made_by & ~(1 << tower):
@@ -82,16 +84,35 @@ def find_returns(
 def _sizes_of_owned(
     graph: Graph, members: Collection[str], tower_nodes: Mapping[str, int], owners: Mapping[TensorId, int]
 ) -> dict[str, int]:
-    """{op of a gradient that gives the shape of an input that one tower has: that tower}.
+    """{op outside of the towers that gives the shape of an input that one tower has: that tower}.
 
     The derivative of a difference needs the shapes of both sides, such as that of another tower's targets.
     """
     taken = {name: graph.inputs(name)[0] for name in members if graph.type(name) in op_types.SHAPE_OPS}
-    return {
-        name: owners[tensor]
-        for name, tensor in taken.items()
-        if tensor in owners and name not in tower_nodes and is_gradient_op(name)
-    }
+    return {name: owners[tensor] for name, tensor in taken.items() if tensor in owners and name not in tower_nodes}
+
+
+def _sizes_that_meet(
+    graph: Graph, members: Collection[str], tower_nodes: Mapping[str, int], sizes: Mapping[str, int]
+) -> dict[str, int]:
+    """Finds numbers that are made from the sizes of several towers' inputs, as their largest number of words is.
+
+    A size of one input alone is taken for that of the tower's own: one zero state may serve all towers.
+
+    Args:
+      graph: the cut graph.
+      members: nodes that the step runs.
+      tower_nodes: {node: the tower that computes it}.
+      sizes: see `_sizes_of_owned`.
+
+    Returns:
+      {node: a bit for each of these towers}.
+    """
+    if len(set(sizes.values())) < 2:
+        return {}
+    own = {name: 1 << tower for name, tower in sizes.items()}
+    made = graph.flow(graph.order(members), own, controls=False, stop=set(tower_nodes))
+    return {name: towers for name, towers in made.items() if towers & (towers - 1)}
 
 
 def depend_on_sizes_alone(graph: Graph, returns: Collection[TensorId], early: Crossings) -> bool:

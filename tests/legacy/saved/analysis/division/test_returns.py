@@ -30,6 +30,15 @@ def test_the_shape_of_another_towers_input_comes_back_into_a_gradient(scope, com
     assert find_returns(own, 2, set(own.nodes), towers, owners) == [[], []]
 
 
+def test_a_number_of_the_sizes_of_several_towers_inputs_comes_back_into_each():
+    """As the largest number of words, which each tower's loss is divided by; one input's size is a tower's own."""
+    text = STEP + "s0 = Size(x0)\ns1 = Size(x1)\nmost = Maximum(s0, s1)\nc = RealDiv(a, most)\nd = RealDiv(b, s0)\n"
+    towers = dict(STEP_TOWERS, c=0, d=1)
+    graph = labelled_step(text, towers).graph
+    owners = {TensorId("x0", 0): 0, TensorId("x1", 0): 1}
+    assert find_returns(graph, 2, set(graph.nodes), towers, owners) == [[("most", 0)], []]
+
+
 def test_an_input_is_owned_by_the_only_tower_that_takes_it():
     step = labelled_step(STEP, STEP_TOWERS)
     assert owned_inputs(step.graph, step.towers, STEP_TOWERS) == {("x0", 0): 0, ("x1", 0): 1}
