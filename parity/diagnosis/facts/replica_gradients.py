@@ -110,10 +110,11 @@ def _fit_replica(step: ComparedStep, replica: int, clean_residual: float) -> Rep
     left, right, weights = step.left.gradients[replica], step.right.gradients[replica], step.left_before.weights
     names = [name for name in sorted(left) if name in right and np.shape(left[name]) == np.shape(right[name])]
     fit = fit_factor(flatten_arrays(left, names), flatten_arrays(right, names))
-    if fit.residual <= clean_residual or not np.isfinite(fit.residual):
+    # An update that accumulates gradients has no weight of the gradients' names.
+    dense = [name for name in names if name in weights and np.shape(left[name]) == np.shape(weights[name])]
+    if fit.residual <= clean_residual or not np.isfinite(fit.residual) or not dense:
         parts = DataAndDecayFit(fit.factor, {}, fit.residual)
     else:
-        dense = [name for name in names if np.shape(left[name]) == np.shape(weights[name])]
         parts = fit_factor_and_decay(left, right, weights, dense)
     left_loss, right_loss = _loss(step.left, replica), _loss(step.right, replica)
     return ReplicaGradient(

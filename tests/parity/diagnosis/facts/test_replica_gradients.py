@@ -44,6 +44,13 @@ def test_each_replica_and_each_weight_has_its_own_fit():
     assert found[1].tensors == {"b": (1.0, 0.0), "w": (2.0, 0.0)}
 
 
+def test_gradients_that_are_accumulated_have_no_weight_and_no_decay():
+    (found,) = fits_of([{"w": [1.0, 0.0], "sum": [1.0]}], [{"w": [2.0, 1.0], "sum": [3.0]}], weights={"w": [0.0, 2.0]})
+    assert list(found.decay) == ["w"]
+    (found,) = fits_of([{"sum": [1.0, 0.0]}], [{"sum": [2.0, 1.0]}], weights={"w": [0.0, 2.0]})
+    assert found.decay == {} and found.data == found.fit.factor
+
+
 def test_sides_with_other_numbers_of_replicas_are_not_compared():
     assert fits_of([{"w": [1.0, 0.0]}] * 2, [{"w": [1.0, 0.0]}]) == []
 
