@@ -27,6 +27,7 @@ from parity.coverage.graph.changed_numbers import (
 )
 from parity.coverage.graph.constant_parts import ConstantParts
 from parity.coverage.graph.hidden_changes import HiddenChanges
+from parity.coverage.graph.independent_changes import OwnVariables
 from parity.coverage.graph.outside_constants import place_of
 from parity.coverage.graph.step_functions import constants_of_step, is_period
 from parity.coverage.graph.step_numbers import StepNumbers
@@ -191,6 +192,12 @@ class ConstantIndex:
     def is_outside_towers(self, changed: Iterable[str]) -> bool:
         """Returns whether no result of a tower depends on some constants, given by the names of their tensors."""
         return self._before_results.isdisjoint(parse_tensor_name(name).node for name in changed)
+
+    def own_variables(self) -> OwnVariables:
+        """Returns what finds the variables that constants alone reach."""
+        run = self._graph.ancestors(self._program.train_nodes())
+        changing = _changing(self._graph, run)
+        return OwnVariables(self._graph, run, changing, self._ends - changing)
 
     def why_hidden(self, changed: Mapping[str, np.ndarray]) -> str:
         """Returns the reason why a change cannot matter, such as constants that hide it; "" if it may matter."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from legacy.towers.graph_program import GraphProgram
 from parity.comparison import stages
 from parity.comparison.floats import length
 from parity.coverage.graph.constants import ConstantIndex, GraphConstant, opposite_change
+from parity.coverage.graph.joint_steps import JointSteps, OwnChange
 from parity.coverage.graph.outside_constants import place_of
 from parity.coverage.graph.step_numbers import NumberChange, ShownChanges, number_change
 from parity.coverage.mutant import Choice, Effect, Mutant
@@ -55,7 +56,7 @@ class MutatedTowers:
     Where no result of a tower depends on a constant, its mutant takes the results of the step without a change: forward
     and backward pass, most of the time of a step, run once for all of these mutants. A changed constant of the step
     takes no step where it changes no number that data meet, nor where a smaller change of the same numbers was seen,
-    nor does one of branches that the step does not take.
+    nor does one of branches that the step does not take. Changes of variables of their own are tried in one step.
 
     Args:
       program: towers of their own, which take each step from its own state.
@@ -75,6 +76,7 @@ class MutatedTowers:
         self._predicates: Mapping[str, np.ndarray] = {}  # of the unchanged step, as far as they are known
         self._loaded: ObservedStep | None = None  # the step from whose state the program would go on
         self._numbers: tuple[ObservedStep, dict[str, np.ndarray], ShownChanges] | None = None  # of the last step
+        self._joint = JointSteps()
 
     def set_bounds(self, values: Mapping[str, np.ndarray]) -> None:
         """Takes all steps from now on, those of mutants too, with other values of some constants.
@@ -83,6 +85,7 @@ class MutatedTowers:
           values: {tensor name: value}; {} for the graph's own.
         """
         self._bounds, self._right, self._results, self._numbers = dict(values), None, None, None
+        self._joint.forget()
 
     def step_from(self, state: State) -> StepRecord:
         """Returns a step from a state, with the bounds that are set."""
@@ -109,9 +112,22 @@ class MutatedTowers:
         changes.sort(key=lambda one: _relative_size(one[0], one[2]) if one[0].of_step else 0.0)
         used_in = [self.index.only_branches(values) for _, _, values in changes]
         self._predicate_names = {branch.predicate.name for branches in used_in for branch in branches}
-        for (constant, words, values), branches in zip(changes, used_in):
-            change = ConstantChange(len(self._refused), values, opposite_change(constant, values), branches)
+        made, first = [], len(self._refused)
+        for number, ((constant, words, values), branches) in enumerate(zip(changes, used_in), first):
+            made.append((constant, words, ConstantChange(number, values, opposite_change(constant, values), branches)))
+        self._joint.set_changes(list(self._own_changes(made)))
+        for constant, words, change in made:
             yield self._mutant(constant, words, change)
+
+    def _own_changes(self, made: Sequence[tuple[GraphConstant, str, ConstantChange]]) -> Iterator[OwnChange]:
+        """Yields the changes that reach variables of their own alone, as those of a statistic's decay do."""
+        own_variables = self.index.own_variables()
+        for constant, _, change in made:
+            if not constant.of_step and not change.branches and change.values.keys() <= self._own.keys():
+                reached = own_variables.reached(constant.nodes)
+                if reached is not None:
+                    is_update = self._program.holds_results and self.index.is_outside_towers(change.values)
+                    yield OwnChange(change.key, change.values, change.opposite, *reached, kind=is_update)
 
     def find_small_gradients(self, state: State, steps: int) -> State:
         """Takes steps with the graph's own constants.
@@ -164,6 +180,10 @@ class MutatedTowers:
             return
         is_update = self._program.holds_results and self.index.is_outside_towers(values)
         results = self._results_of(step) if is_update else None
+        joint = self._joint.effects(change.key, step, right, lambda all_of: self._step(step, all_of, results))
+        if joint is not None:
+            yield from joint
+            return
         for changed in (values, opposite) if step.visit is not None and opposite else (values,):
             numbers = None if is_update else self._change_of_numbers(step, changed)
             if numbers is not None and not numbers.before:
