@@ -17,6 +17,7 @@ from legacy.source.basics.expressions import (
     children,
     with_children,
 )
+from legacy.source.definitions.bounds_of_towers import with_common_key
 from legacy.source.definitions.numbering import Numbering
 
 if TYPE_CHECKING:
@@ -82,7 +83,9 @@ class _Alignment:
             return by_replica([one.value for one in row if isinstance(one, Literal)])
         if isinstance(first, Variable):
             return self._aligned_variables(row)
-        rows = [children(one) for one in row]
+        slices = [one for one in row if isinstance(one, Item)]
+        row = with_common_key(slices) if len(slices) == len(row) else row
+        first, rows = row[0], [children(one) for one in row]
         heads = {self._numbering.head(tower, one) for tower, one in enumerate(row)}
         if len(heads) > 1 or len({len(parts) for parts in rows}) > 1 or not rows[0]:
             return None

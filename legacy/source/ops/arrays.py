@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.expressions import OMIT, Item, Listing, Literal, Name, call, values_used
-from legacy.source.ops.constants import band_expression, range_expression
+from legacy.source.ops.constants import USUAL, band_expression, range_expression
 from legacy.source.ops.sinusoids import sinusoids_expression
 from legacy.source.ops.tables import block_expression
 
@@ -181,11 +181,12 @@ def write_fill(op: OpView) -> Expression | None:
     """Writes a tensor of one value, whose first dimension may be the batch."""
     shape = op.output_sizes()
     value = op.constant(1)
-    if shape is None:
-        return call("tf.fill", *op.arguments())
-    if value is not None and value.dtype == np.float32 and float(value) in (0.0, 1.0):
+    if shape is not None and value is not None and value.dtype == np.float32 and float(value) in (0.0, 1.0):
         return call("tf.ones" if float(value) else "tf.zeros", shape)
-    return call("tf.fill", shape, op.argument(1))
+    number = op.argument(1)
+    if isinstance(number, Literal) and op.dtype(1) not in (*USUAL, "bool"):  # a plain number would have another type
+        number = call("tf.constant", number, Name("tf." + op.dtype(1)))
+    return call("tf.fill", op.argument(0) if shape is None else shape, number)
 
 
 def write_range(op: OpView) -> Expression | None:

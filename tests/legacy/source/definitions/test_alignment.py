@@ -30,6 +30,24 @@ def test_equal_towers_stay():
     assert done and "replica" not in text
 
 
+def test_a_window_of_each_tower_is_chosen_by_the_replica():
+    done, text = aligned(lambda x: x[:, 1:] * 2.0, lambda x: x[:, :1] * 2.0)
+    assert done and text == "<strided_slice:0> * 2.0"
+    recovery, (end,) = recovered(lambda x: x[:, 1:], X)
+    other, (own,) = recovered(lambda x: x[:, :1], X)
+    assert align_towers([recovery, other], [[end], [own]]) is not None
+    text = expression_text(recovery.definition(end.tensor).expression)
+    window = "(1, 0)[scope.replica % 2]:(None, 1)[scope.replica % 2]"
+    assert text == f"<x:0>[:, {window}]"
+
+
+def test_a_window_that_the_towers_share_and_one_of_another_step_stay():
+    done, text = aligned(lambda x: x[:, 1:] * 2.0, lambda x: x[:, 1:] * 2.0)
+    assert done and "replica" not in text
+    done, _ = aligned(lambda x: x[:, ::2] * 2.0, lambda x: x[:, :1] * 2.0)
+    assert not done
+
+
 def test_what_follows_from_a_number_of_each_tower_is_computed_once_for_all():
     def tower(number):
         def build(x):

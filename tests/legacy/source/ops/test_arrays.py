@@ -51,6 +51,27 @@ def test_consecutive_numbers_have_their_dtype(dtype, text):
     assert np.array_equal(values_of(lines, {"x": x}), build(tf.constant(x)).numpy())
 
 
+@pytest.mark.parametrize(
+    "dtype, text",
+    [
+        (tf.int64, "tf.fill([batch_size, 2, 3], tf.constant(1, tf.int64))"),
+        (tf.int32, "tf.fill([batch_size, 2, 3], 1)"),
+        (tf.bool, "tf.fill([batch_size, 2, 3], True)"),
+    ],
+)
+def test_a_number_that_fills_a_tensor_has_its_dtype(dtype, text):
+    """As the ones of an unpooling's indices have it, which are int64."""
+
+    def build(x):
+        return tf.raw_ops.Fill(dims=tf.stack([tf.shape(x)[0], 2, 3]), value=tf.cast(tf.constant(1), dtype))
+
+    lines = written(build, X)
+    assert text in "\n".join(lines)
+    x = np.zeros([5, 2, 3], np.float32)
+    found = values_of(lines, {"x": x})
+    assert found.dtype == dtype.as_numpy_dtype and np.array_equal(found, build(tf.constant(x)).numpy())
+
+
 def all_cells(x):
     return tf.constant(6, tf.int64)
 
