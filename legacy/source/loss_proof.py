@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple
 import tensorflow as tf
 
 from legacy.saved.derivatives.overridden_gradients import override_sentences
-from legacy.saved.derivatives.wrong_derivatives import is_wrong_derivative_of_elu
+from legacy.saved.derivatives.wrong_derivatives import is_wrong_derivative_of_elu, normalizations_derived_wrongly
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.idioms.block_cells import BLOCK_CELL
 from legacy.source.made_up_tower import Tower, proof_states
@@ -48,6 +48,10 @@ _DENSE_FOR_ROWS = "gradients: dense in the written loss, and rows of what is loo
 _ROWS_IN_OTHER_ORDER = "; the rows of several lookups of one table come in another order, and are added up in it"
 #: What such gradients contain where TensorFlow up to 1.4 derived elu twice.
 _WRONG_ELU = "; TensorFlow up to 1.4 derived tf.nn.elu twice by a wrong formula, which no source has"
+#: Likewise batch normalization.
+_WRONG_NORMALIZATION = (
+    "; old TensorFlow, as 1.4, derived tf.nn.fused_batch_norm twice with a path counted twice, which no source has"
+)
 
 
 class Proof(NamedTuple):
@@ -160,6 +164,7 @@ def _verdict(found: Mapping[str, Comparison], graph: Graph, data: str) -> Proof:
             reason = f"loss: gradients of the old graph contain what the towers' losses do not: {which}"
             decorated = listed(custom_gradients(graph), MOST_LISTED)
             reason += f"; tf.custom_gradient decorates {decorated}" if decorated else ""
+            reason += _WRONG_NORMALIZATION if normalizations_derived_wrongly(graph) else ""
             raise Unwritten(reason + (_WRONG_ELU if _derives_elu_wrongly(graph) else ""))
         raise Unwritten(f"model: on {data} it differs in {which}")
     sentence = f"loss, gradients and statistics of each tower have the old graph's bits on {data}"

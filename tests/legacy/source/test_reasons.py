@@ -7,6 +7,7 @@ from tensorflow.python.ops import gen_nn_ops
 
 from legacy.source.basics.unwritten import Unwritten
 from legacy.source.reasons import reason_text, refusal, unequal_rows, with_both
+from tests.legacy.saved.hazards.models.test_old_derivatives import penalty_behind_normalization
 from tests.legacy.source.test_variants import source
 from workloads.lifted.plan import Input, Plan
 from workloads.support.errors import InputError
@@ -55,6 +56,15 @@ def test_gradients_with_the_wrong_second_derivative_of_elu_are_named(tmp_path):
         return v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(slope)), name="train")
 
     with pytest.raises(InputError, match="TensorFlow up to 1.4 derived tf.nn.elu twice by a wrong formula"):
+        source(build, tmp_path)
+
+
+def test_gradients_that_count_a_path_of_normalization_twice_are_named(tmp_path):
+    def build():
+        loss = penalty_behind_normalization(True, tf.tanh)
+        return v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+
+    with pytest.raises(InputError, match="derived tf.nn.fused_batch_norm twice with a path counted twice"):
         source(build, tmp_path)
 
 

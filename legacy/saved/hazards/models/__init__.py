@@ -37,6 +37,7 @@ GRAPH_CHECKS = (
     noise.gumbel_noise,
     old_derivatives.exchanged_peepholes,
     old_derivatives.second_derivatives_of_elu,
+    old_derivatives.second_derivatives_of_normalization,
     sequences.last_outputs,
     sequences.counted_padding,
     padding.padding_read_first,

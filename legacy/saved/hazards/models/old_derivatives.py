@@ -1,10 +1,14 @@
-"""Hazards of gradients that old TensorFlow computes wrongly: of LSTM cells with peepholes, and of elu derived twice."""
+"""Hazards of gradients that old TensorFlow computes wrongly: of LSTM cells with peepholes, and second derivatives."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from legacy.saved.derivatives.wrong_derivatives import exchanges_peepholes, is_wrong_derivative_of_elu
+from legacy.saved.derivatives.wrong_derivatives import (
+    exchanges_peepholes,
+    is_wrong_derivative_of_elu,
+    normalizations_derived_wrongly,
+)
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.tensors.gradient_names import forward_name
@@ -39,4 +43,18 @@ def second_derivatives_of_elu(whole: WholeGraph) -> Iterator[Hazard]:
             f"{plural(len(found), 'is', 'are')} taken at the first derivative, such as {found[0]}, a fault of "
             "TensorFlow up to 1.4, and not at what elu gives: this is not the loss's derivative",
             "the derivative; for parity keep the old gradient, as a lift does",
+        )
+
+
+def second_derivatives_of_normalization(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds second derivatives of batch normalization that count a path twice; one hazard for all."""
+    found = [name for name in normalizations_derived_wrongly(whole.graph) if name in whole.reach]
+    if found:
+        yield Hazard(
+            "NORMALIZATION_DERIVED_WRONGLY",
+            found[0],
+            f"the derivative of {counted(len(found), 'derivative')} of batch normalization, as of a gradient penalty, "
+            f"counts the path through the incoming gradient twice, such as that of {found[0]}, a fault of "
+            "tf.nn.fused_batch_norm in old TensorFlow, as 1.4: this is not the loss's derivative",
+            "the derivative, or no batch normalization there; for parity keep the old gradient, as a lift does",
         )

@@ -7,7 +7,11 @@ from tensorflow.python.ops import gen_nn_ops
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.derivatives.wrong_derivatives import exchanges_peepholes
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.old_derivatives import exchanged_peepholes, second_derivatives_of_elu
+from legacy.saved.hazards.models.old_derivatives import (
+    exchanged_peepholes,
+    second_derivatives_of_elu,
+    second_derivatives_of_normalization,
+)
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards import minimized
 from tests.legacy.source.idioms.test_block_cells import with_peepholes
@@ -45,3 +49,38 @@ def test_a_second_derivative_of_elu_at_the_first_one_is_named(activation, is_old
         return tf.reduce_mean(tf.square(slope))
 
     assert minimized.found(second_derivatives_of_elu, loss) == ["ELU_DERIVED_WRONGLY"] * count
+
+
+@tf.RegisterGradient("FusedBatchNormGradOf14")
+def _of_fused_batch_norm_grad(op, *grads):
+    """TensorFlow 1.4 takes derivatives by [grad_y, x, scale], of which grad_y may be made of x."""
+    grad_y, x, scale = op.inputs[:3]
+    centered = x - tf.reduce_mean(x, [0, 1, 2])
+    deviation = tf.sqrt(tf.reduce_mean(tf.square(centered), [0, 1, 2]) + op.get_attr("epsilon"))
+    x_hat = centered / deviation
+    rest = grad_y - tf.reduce_mean(grad_y, [0, 1, 2]) - x_hat * tf.reduce_mean(grad_y * x_hat, [0, 1, 2])
+    found = tf.gradients(scale / deviation * rest, [grad_y, x, scale], grads[0])
+    return [*found, *[None] * (len(op.inputs) - 3)]
+
+
+def penalty_behind_normalization(is_old, activation):
+    x = minimized.fed("x", 4, 3, 3, 2)
+    scale, offset = tf.ones([3]), tf.zeros([3])
+    mixed = tf.nn.conv2d(x, minimized.variable("w", 1, 1, 2, 3), 1, "SAME")
+    made = activation(v1.nn.fused_batch_norm(mixed, scale, offset)[0])
+    with v1.get_default_graph().gradient_override_map(
+        {"FusedBatchNormGradV3": "FusedBatchNormGradOf14"} if is_old else {}
+    ):
+        (slope,) = tf.gradients(tf.reduce_sum(made), [x])
+    return tf.reduce_mean(tf.square(slope))
+
+
+@pytest.mark.parametrize(
+    "is_old, activation, count", [(True, tf.tanh, 1), (False, tf.tanh, 0), (True, lambda x: x * 2.0, 0)]
+)
+def test_a_second_derivative_of_normalization_that_counts_a_path_twice_is_named(is_old, activation, count):
+    """What is linear behind the normalization hands back a gradient that is not made of its input."""
+    found = minimized.found(
+        second_derivatives_of_normalization, lambda: penalty_behind_normalization(is_old, activation)
+    )
+    assert found == ["NORMALIZATION_DERIVED_WRONGLY"] * count
