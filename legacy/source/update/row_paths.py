@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import TYPE_CHECKING, List, Mapping, Optional, Sequence
 
 from legacy.source.basics.cut import cut_part
 from legacy.source.basics.expressions import Name
 from legacy.source.basics.rendering import literal_text
-from legacy.source.step.derivatives import weight_gradients
+from legacy.source.step.derivatives import types_of, weight_gradients
 from legacy.source.update.gradient_path import GradientPath
 from legacy.source.update.tower_changes import changed_gradients
 from workloads.lifted.averaging import division_rounds
@@ -96,6 +97,8 @@ def _uses_towers(plan: Plan, graph: Graph, phase: Phase, given: Mapping[str, Nam
     """Returns whether the update uses a tower's own gradients beside what is given."""
     raw = [weight_gradients(plan, graph, phase, tower) for tower in range(plan.towers)]
     of_towers = [tensor for own in [*raw, *phase.gradients] for tensor in own.values() if tensor not in given]
+    missing = [tensor for tensor in given if tensor not in plan.tensors]
+    plan = dataclasses.replace(plan, tensors={**plan.tensors, **types_of(graph, missing)})
     fetches = [Fetch(value, effect.node) for effect in phase.effects for value in effect.values]
     cut = cut_part(plan, graph, fetches, [*given, *of_towers], phase.versions)
     return bool({str(feed.key) for feed in cut.piece.feeds} & set(of_towers))

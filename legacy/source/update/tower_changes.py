@@ -17,6 +17,7 @@ from legacy.source.update.changes.per_weight import list_items
 from legacy.source.update.changes.place import INDENT, Place
 from legacy.source.update.changes.wave_lines import common_lines, own_lines, shared_definitions
 from legacy.source.update.changes.weight_loops import Body, looped, slots_by_weight, with_name
+from legacy.source.update.scaled_means import before_constants
 from workloads.lifted.plan import indices_label, is_indices_label, weight_of_label
 
 if TYPE_CHECKING:
@@ -63,11 +64,12 @@ def changed_gradients(plan: Plan, graph: Graph, phase: Phase, weights: Sequence[
     ]
     if any(len({one.tensor for one in found}) != 1 for found in ways):
         return None
-    combined = {label: found[0] for label, found in zip(labels, ways)}
+    combined = {label: before_constants(graph, found[0], plan.towers) for label, found in zip(labels, ways)}
     joined = [name for name in weights if indices_label(name) in combined]
+    means = {("mean", 1.0), ("sum", 1.0 / plan.towers)}  # the second is one that constants then multiply
     dense = {(one.kind, one.scale) for name, one in combined.items() if name in weights and name not in joined}
     indices = {(one.kind, one.scale) for label, one in combined.items() if is_indices_label(label)}
-    if not dense <= {("mean", 1.0)} or not indices <= {("concat", 1.0)}:
+    if not dense <= means or not indices <= {("concat", 1.0)}:
         return None
     try:
         written = [

@@ -54,9 +54,16 @@ def scaled(tower, gradients):
     return [one / scale for one in map(tf.convert_to_tensor, gradients)]
 
 
+def averaged_with_a_factor(row):
+    """The mean, of which that of the bias is multiplied, as by a learning rate of its own."""
+    mean = averaged_as_dense(row)
+    return 0.01 * mean if mean.shape.rank == 1 else mean
+
+
 @pytest.mark.parametrize(
     "combine, change, line, other",
     [
+        (averaged_with_a_factor, clipped, "    gradients[name] *= scale\n", "    gradients[name] *= 1.0\n"),
         (averaged_as_dense, clipped, "    gradients[name] *= scale\n", "    gradients[name] *= 1.0\n"),
         (averaged, clipped, "    gradients[name] *= scale\n", "    gradients[name] *= 1.0\n"),
         (averaged_as_dense, scaled, '    gradients[name] /= values["scale"]\n', "    gradients[name] /= 1.0\n"),
