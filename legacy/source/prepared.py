@@ -19,6 +19,7 @@ from legacy.source.step.towers import tensors_of_towers
 from legacy.source.tables import with_equal_tables_joined
 from legacy.source.update.divided_sums import with_returned_numbers
 from legacy.source.update.joined_parts import with_joined_parts
+from workloads.lifted.fixed_copies import fixed_copies
 from workloads.lifted.model_copies import model_copies, with_one_model
 from workloads.lifted.summed_uses import with_sums_of_uses
 from workloads.lifted.synced_copies import with_weights_for_copies
@@ -67,14 +68,25 @@ def prepared(program: OldProgram) -> OldProgram:
 
 
 def with_shared_variables(program: OldProgram) -> OldProgram:
-    """Returns a program whose towers share the first one's variables, if each has a copy of all; see `model_copies`."""
+    """Returns a program whose towers share the first one's variables, if each has a copy of all, or of fixed ones."""
     copies = model_copies(program.plan, program.graph, program.initial)
     if not copies:
-        return program
+        return _with_shared_fixed_ones(program)
     stopped = with_others_stopped(program.plan, program.graph, copies)
     plan, graph = with_one_model(program.plan, stopped, copies)
     note = "each tower has variables of its own, with equal values and updates; here all share the first tower's"
     if any(variable.role == "statistic" and variable.name in copies for variable in program.plan.variables):
         note += "; statistics of the other towers' batches, on which no training depends, are left out"
+    about = {**plan.about, "watch": [note, *plan.about.get("watch", [])]}
+    return program._replace(plan=dataclasses.replace(plan, about=about), graph=graph, copies=copies)
+
+
+def _with_shared_fixed_ones(program: OldProgram) -> OldProgram:
+    """Returns a program whose towers share the first one's variables in place of equal ones that no step changes."""
+    copies = fixed_copies(program.plan, program.graph, program.initial)
+    if not copies:
+        return program
+    plan, graph = with_one_model(program.plan, program.graph, copies)
+    note = "each tower has fixed variables of its own, with equal values; here all share the first tower's"
     about = {**plan.about, "watch": [note, *plan.about.get("watch", [])]}
     return program._replace(plan=dataclasses.replace(plan, about=about), graph=graph, copies=copies)

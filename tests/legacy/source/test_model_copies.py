@@ -12,6 +12,7 @@ from parity.coverage.visits.job_visits import CoverageState
 from parity.coverage.visits.lifted_visits import visits_of_lift, with_equal_copies
 from tests.legacy.source.trained import assert_trains_alike, assert_workload_verified, source_of
 from tests.legacy.variants.programs import TOWERS, lifted, split_batch, towers
+from workloads.lifted.fixed_copies import fixed_copies
 from workloads.lifted.model_copies import model_copies
 from workloads.support.errors import InputError
 
@@ -63,6 +64,46 @@ def test_copies_are_named_with_their_slots(tmp_path):
     copies = model_copies(lift.plan, lift.graph, lift.values())
     names = ["w", "w/Momentum", "b", "b/Momentum"]
     assert copies == {f"replicated_1/{name}": f"replicated_0/{name}" for name in names}
+
+
+def with_fixed_tables(numbers=(1.0, 1.0), read_by_all=False):
+    """Towers share their weights, and each has a table of numbers that no step changes."""
+
+    def build():
+        xs = split_batch()
+
+        def table_of(number):
+            with v1.variable_scope(f"tower_{number}"):
+                fill = v1.constant_initializer(numbers[number])
+                return v1.get_variable("table", [3, 3], initializer=fill, trainable=False, use_resource=False)
+
+        tables = [table_of(number) for number in range(TOWERS)]
+
+        def tower(number):
+            x = tf.matmul(xs[number], tables[number]) + (tf.reduce_sum(tables[0]) if read_by_all else 0.0)
+            with v1.variable_scope("net", reuse=number > 0):
+                glorot = v1.glorot_uniform_initializer(seed=1)
+                w = v1.get_variable("w", [3, 2], initializer=glorot, use_resource=False)
+            return w, tf.gradients(tf.reduce_mean(tf.tanh(tf.matmul(x, w)) ** 2), [w])[0]
+
+        (w, one), (_, other) = towers(tower)
+        return v1.train.MomentumOptimizer(0.1, 0.9).apply_gradients([((one + other) / TOWERS, w)], name="train")
+
+    return build
+
+
+def test_equal_tables_that_no_step_changes_are_one(tmp_path):
+    setup = lifted(with_fixed_tables(), tmp_path)
+    source = source_of(setup, "workload")
+    assert "tower_1" not in source.text.partition('"""\n')[2] and "update is written as" not in source.text
+    assert_workload_verified(setup, tmp_path, source)
+    assert_trains_alike(setup, tmp_path, left_out=["tower_1/table"])
+
+
+@pytest.mark.parametrize("options", [{"numbers": (1.0, 2.0)}, {"read_by_all": True}])
+def test_tables_that_differ_or_are_not_one_of_each_tower_stay(options, tmp_path):
+    lift = lifted(with_fixed_tables(**options), tmp_path).job.workload
+    assert fixed_copies(lift.plan, lift.graph, lift.values()) == {}
 
 
 def with_penalties(followed=False):
