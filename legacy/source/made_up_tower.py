@@ -53,6 +53,7 @@ class Tower(NamedTuple):
       names: of the inputs in the written function.
       examples: each tower's batch of the program's own data; empty for made-up numbers.
       further: gradients that some weights have besides.
+      draw: which made-up numbers it is run on, from 0.
     """
 
     plan: Plan
@@ -65,6 +66,7 @@ class Tower(NamedTuple):
     names: InputNames
     examples: Sequence[Arrays] = ()
     further: Sequence[FurtherGradients] = ()
+    draw: int = 0
 
     @property
     def values(self) -> Arrays:
@@ -132,7 +134,7 @@ def made_up_data(tower: Tower, number: int) -> Arrays:
     Raises:
       Unwritten: an input holds texts, which are no numbers.
     """
-    rng = np.random.RandomState(1 + number)
+    rng = np.random.RandomState([1 + number, tower.draw] if tower.draw else 1 + number)
     entries = tower.plan.inputs + tower.plan.common
     rows = tower.plan.batch or ROWS
     data: Arrays = {}
@@ -146,7 +148,10 @@ def made_up_data(tower: Tower, number: int) -> Arrays:
         # Of one that is no batch, its own first size.
         shape = made_up_shape(entry, BatchSize(rows, replicas)) or (rows,)
         is_whole = "int" in entry.dtype or entry.limit
-        drawn = made_up_integers(entry, shape, rng) if is_whole else rng.random_sample(shape)
+        if entry.dtype == "bool":
+            drawn = rng.randint(entry.low, 2, shape)
+        else:
+            drawn = made_up_integers(entry, shape, rng) if is_whole else rng.random_sample(shape)
         data[entry.name] = np.asarray(drawn, entry.dtype)
     for parts in sparse_groups(entries).values():
         data.update(made_up_sparse_tensor(parts, BatchSize(rows, tower.plan.towers), rng))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Sequence, Set, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 import numpy as np
 import tensorflow as tf
 
 from legacy.source.basics.branches import with_choices
 from legacy.source.basics.cut import Cut, cut_part
-from legacy.source.made_up_tower import ROWS, made_up_seed, value_of
+from legacy.source.made_up_tower import ROWS, made_up_seed, tower_data, value_of
 from legacy.source.step.integer_noise import integer_bounds, integers_of_bits, made_up_bits
 from legacy.source.step.towers import parts_of_tower
 from legacy.towers.program import session_config
@@ -32,6 +32,8 @@ v1 = tf.compat.v1
 _NOT_TAKEN = "does not have value"
 #: Factor on a tower's loss, where the old graph computes one from all towers' results.
 FACTOR = 0.5
+#: Made-up numbers are drawn as often, until the ops of a tower run with them.
+_DRAWS = 4
 
 
 def old_results(
@@ -64,6 +66,30 @@ def old_results(
             with contextlib.suppress(tf.errors.InvalidArgumentError):  # the random numbers have other shapes there
                 found.append(session.run(results, fed))
         return found, noises
+
+
+def run_tower(tower: Tower, tensors: Sequence[str], needed: Sequence[int]) -> Tuple[Dict[int, Arrays], Any]:
+    """Returns data of the towers, and a tower's results, on the first of a few draws of numbers that its ops run with.
+
+    A program may make as many zeros as are left of a number when it has counted what a batch has.
+
+    Args:
+      tower: the tower.
+      tensors: see `old_results`.
+      needed: the towers whose data are needed.
+
+    Returns:
+      Both.
+    """
+    failed: Optional[Exception] = None
+    for draw in range(1 if tower.examples else _DRAWS):
+        data = {n: tower_data(tower._replace(draw=draw), n) for n in needed}
+        try:
+            return data, old_results(tower, tensors, data)
+        except tf.errors.InvalidArgumentError as error:  # of the old graph, and not of what is written
+            failed = failed or error
+    assert failed is not None
+    raise failed
 
 
 def _tower_part(tower: Tower, gradients: Sequence[str], data: Mapping[int, Arrays], returned: Sequence[str]) -> Cut:

@@ -12,9 +12,9 @@ import tensorflow as tf
 from legacy.saved.graph.imported import imported_graph
 from legacy.source.given_scope import GivenFrame, GivenScope
 from legacy.source.gradient_rows import sums_of_reordered_rows
-from legacy.source.made_up_tower import LARGER, ROWS, Tower, tower_data, value_of
+from legacy.source.made_up_tower import LARGER, ROWS, Tower, value_of
 from legacy.source.named_results import LOSS, differences, new_named, old_named, with_differences
-from legacy.source.old_tower import FACTOR, old_results
+from legacy.source.old_tower import FACTOR, run_tower
 from legacy.source.step.derivatives import SUM_OF_ROWS, weight_gradients
 from legacy.source.step.learning import find_counters
 from legacy.source.step.losses_of_weights import loss_scales, losses_of_weights
@@ -116,7 +116,6 @@ def compare_tower(
     roles = {variable.name: variable.role for variable in tower.plan.variables}
     weights = [name for name in gradients if roles.get(name) == "weight"]  # the others are indices of rows
     needed = range(tower.plan.towers) if loss_of_all or with_others else [tower.number]
-    data = {n: tower_data(tower, n) for n in needed}
     numbers = losses_of_weights(tower.plan, tower.graph, phase, tower.number)
     numbers = dict.fromkeys(numbers, tuple(range(results))) if results > 1 else numbers
     wanted = {name: WantedGradient(name, numbers[name], indices_label(name) in gradients) for name in weights}
@@ -129,7 +128,7 @@ def compare_tower(
     for name in of_rows:
         tensors.append(gradients[indices_label(name)])
         wanted[indices_label(name)] = wanted[name]._replace(indices=True)
-    old, noises = old_results(tower, tensors, data)
+    data, (old, noises) = run_tower(tower, tensors, needed)
     made = _new_results(tower, wanted, data, noises, loss, loss_of_all, with_others, results, len(old))
     differing: Dict[str, float] = {}
     reordered, dense = False, set()

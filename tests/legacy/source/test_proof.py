@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from legacy.source import old_tower
 from legacy.source.made_up_tower import Tower, made_up_data, proof_states
 from tests.legacy.source import old_towers
 from tests.legacy.source.conditional import with_old_cond
 from tests.legacy.source.trained import source_of
-from tests.legacy.variants.programs import TOWERS, lifted, split_batch, sum_of_squares, towers, weights
+from tests.legacy.variants.programs import TOWERS, lifted, mean_of, split_batch, sum_of_squares, towers, weights
 from workloads.lifted.plan import Input
 from workloads.support.errors import InputError
 
@@ -105,3 +106,41 @@ def test_gradients_of_a_branch_are_added_before_those_of_other_uses(tmp_path):
     source = source_of(lifted(with_old_cond(in_front_of_moments), tmp_path), "workload")
     assert "tf.nn.moments(tf.identity(x), [0])" in source.text
     assert "loss, gradients and statistics of each tower have the old graph's bits on made-up numbers" in source.notes
+
+
+def zeros_that_are_left(most):
+    """A loss with as many zeros as are left of `most` when small numbers of the batch are counted."""
+
+    def build():
+        xs = split_batch()
+
+        def gradient(tower):
+            few = tf.reduce_sum(tf.cast(xs[tower] < 0.5, tf.int32))
+            filled = tf.concat([tf.ones([few]), tf.zeros([most - few])], 0)
+            loss = sum_of_squares(xs[tower]) * tf.reduce_mean(filled)
+            return tf.gradients(loss, [weights()])[0]
+
+        return mean_of(towers(gradient))
+
+    return build
+
+
+def test_numbers_that_the_program_does_not_run_with_are_drawn_again(tmp_path):
+    """Of the first draw, the towers' batches have 9 and 8 small numbers, and of the second one 6 and 4."""
+    source = source_of(lifted(zeros_that_are_left(7), tmp_path))
+    assert "have the old graph's bits on made-up numbers" in source.text
+
+
+def test_a_program_that_runs_with_no_numbers_drawn_is_refused(monkeypatch, tmp_path):
+    setup = lifted(zeros_that_are_left(7), tmp_path)
+    monkeypatch.setattr(old_tower, "_DRAWS", 1)
+    with pytest.raises(InputError, match="an op does not run on these numbers"):
+        source_of(setup)
+
+
+@pytest.mark.parametrize("low", [0, 1])
+def test_flags_are_of_both_kinds_where_the_graph_takes_both(low):
+    entry = Input("flags", "bool", [8, 4], "batch", 0, ["flags:0"], "flags", low=low)
+    plan = types.SimpleNamespace(inputs=[entry], common=[], batch=8, towers=1)
+    flags = made_up_data(Tower(plan, None, [], {}, [], 0, None, None), 0)["flags"]
+    assert flags.any() and flags.all() == bool(low)
