@@ -20,6 +20,8 @@ v1 = tf.compat.v1
 
 #: Ops that make a loop, and are not part of its inside.
 _FRAME = ("Enter", "Exit", "LoopCond", "Merge", "NextIteration", "Switch")
+#: Ops by which the derivative of a loop takes what each of the loop's iterations has kept for it.
+_KEPT_OF_EACH_TURN = ("StackPop", "StackPopV2")
 #: Suffix of the op that stands for a loop.
 LOOP = "/loop"
 
@@ -58,10 +60,15 @@ def take_out_loops(graph_def: Any) -> Tuple[Any, List[Loop]]:
       The GraphDef with one op in place of each loop, and the loops.
 
     Raises:
-      Unwritten: a loop within a loop, or a branch in one that is not finite for all numbers.
+      Unwritten: a loop within a loop, a branch in one that is not finite for all numbers, or the derivative of a loop.
     """
     nodes = {node.name: node for node in graph_def.node}
     frames = _frames(nodes)
+    for frame, members in frames.items():
+        if any(nodes[name].op in _KEPT_OF_EACH_TURN for name in members):
+            raise Unwritten(
+                f"model: it uses the derivative of a while loop, {frame!r}, beside what differentiates the loss"
+            )
     if not frames:
         return graph_def, []
     outside = v1.GraphDef()

@@ -57,6 +57,18 @@ def test_a_graph_without_loops_stays_as_it_is():
     assert take_out_loops(graph) == (graph, [])
 
 
+def derived():
+    x = v1.placeholder(tf.float32, [3], "x")
+    _, end = v1.while_loop(lambda turn, state: turn < 4, lambda turn, state: [turn + 1, tf.tanh(state)], [0, x])
+    tf.gradients(end, [x])
+
+
+def test_the_derivative_of_a_loop_is_told():
+    """It takes what the loop has kept, and no loop of today does."""
+    with pytest.raises(Unwritten, match="uses the derivative of a while loop"):
+        take_out_loops(graph_of(derived))
+
+
 def nested():
     inner = lambda state: v1.while_loop(lambda s: s < 3.0, lambda s: s * 2.0, [state], name="inner")  # noqa: E731
     v1.while_loop(lambda s: s < 9.0, inner, [tf.constant(1.0)], name="outer")
