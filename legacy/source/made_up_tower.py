@@ -149,9 +149,9 @@ def made_up_data(tower: Tower, number: int) -> Arrays:
         shape = made_up_shape(entry, BatchSize(rows, replicas)) or (rows,)
         is_whole = "int" in entry.dtype or entry.limit
         if entry.dtype == "bool":
-            drawn = rng.randint(entry.low, 2, shape)
-        else:
-            drawn = made_up_integers(entry, shape, rng) if is_whole else rng.random_sample(shape)
+            data[entry.name] = np.asarray(rng.randint(entry.low, 2, shape), bool)
+            continue
+        drawn = made_up_integers(entry, shape, rng) if is_whole else rng.random_sample(shape)
         data[entry.name] = np.asarray(drawn, entry.dtype)
     for parts in sparse_groups(entries).values():
         data.update(made_up_sparse_tensor(parts, BatchSize(rows, tower.plan.towers), rng))

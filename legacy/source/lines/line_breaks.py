@@ -85,6 +85,9 @@ def layout(prefix: str, node: Expression, suffix: str = "", indent: int = 0) -> 
         return layout(f"{prefix}lambda {node.parameters}".rstrip() + ": ", node.body, suffix, indent)
     if isinstance(node, Item) and _breaks(node.base):
         return layout(prefix, node.base, f"[{key_text(node)}]{suffix}", indent)
+    if isinstance(node, Item) and isinstance(node.base, Literal) and isinstance(node.base.value, tuple):
+        values = [line for one in node.base.value for line in layout("", Literal(one), ",", indent + 4)]
+        return [pad + prefix + "(", *values, f"{pad})[{key_text(node)}]{suffix}"]
     if isinstance(node, Method) and node.arguments:
         opening = f"{prefix}{text_within(node.base, ATOM)}.{node.name}("
         return _broken_call(opening, [Argument("", argument) for argument in node.arguments], ")" + suffix, indent)
@@ -120,6 +123,9 @@ def _broken_call(opening: str, arguments: List[Argument], closing: str, indent: 
     joined = inner + ", ".join(argument_text(argument) for argument in arguments)
     if len(joined) <= WIDTH:
         return [pad + opening, joined, pad + closing]
+    alone = arguments[0].value if len(arguments) == 1 and not arguments[0].keyword else None
+    if isinstance(alone, Infix) and not python_sum(alone):
+        return [pad + opening, *_broken_infix("", alone, "", indent)[1:-1], pad + closing]
     lines = [pad + opening]
     for argument in arguments:
         lines += layout(argument.keyword + "=" if argument.keyword else "", argument.value, ",", indent + 4)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 USUAL = ("float32", "int32")
 #: Least mean length of a run of equal slices for which a table is written as repetitions.
 LEAST_PER_RUN = 8
+#: Fewest repetitions, and fewest numbers, of a table that is written as some slices again and again.
+LEAST_TILES, LEAST_TILED = 4, 12
 #: Fewest of 0, 1, 2 and so on, and of other numbers at equal distances, that are written as a range.
 LEAST_COUNTED, LEAST_IN_RANGE = 4, 8
 #: {dtype: the largest integer up to which all are among its numbers} of the dtypes that ranges are written in.
@@ -33,10 +35,14 @@ def constant_expression(value: np.ndarray) -> Expression:
     """
     if value.shape == ():
         return Literal(value[()])
-    if value.size and (value == value.flat[0]).all() and value.size > 1:
+    if value.size > 1 and value.tobytes() == value.flat[:1].tobytes() * value.size:
         return filled_expression(value.shape, value.flat[0])
     known = range_expression(value) or band_expression(value) or runs_expression(value) or positions_expression(value)
-    return known or sinusoids_expression(value) or call("tf.constant", numbers(value), Name("tf." + value.dtype.name))
+    return known or sinusoids_expression(value) or tiles_expression(value) or _table(value)
+
+
+def _table(value: np.ndarray) -> Expression:
+    return call("tf.constant", numbers(value), Name("tf." + value.dtype.name))
 
 
 def is_counted(value: np.ndarray) -> bool:
@@ -99,9 +105,27 @@ def runs_expression(value: np.ndarray) -> Expression | None:
         slices = np.moveaxis(value, axis, 0).reshape(size, -1)
         starts = [0, *(np.flatnonzero((slices[1:] != slices[:-1]).any(axis=1)) + 1).tolist()]
         if len(starts) * LEAST_PER_RUN <= size:
-            kept = call("tf.constant", numbers(value.take(starts, axis)), Name("tf." + value.dtype.name))
+            taken = value.take(starts, axis)
+            kept = range_expression(taken) or _table(taken)
             repeats = np.diff([*starts, size]).tolist()
             return call("tf.repeat", kept, repeats, axis=axis if value.ndim > 1 else OMIT)
+    return None
+
+
+def tiles_expression(value: np.ndarray) -> Expression | None:
+    """Returns the expression of a table of a few slices that come again and again; None for another table.
+
+    >>> from legacy.source.basics.rendering import expression_text
+    >>> expression_text(tiles_expression(np.array([3.0, 1.0] * 6, np.float32)))
+    'tf.tile(tf.constant([3.0, 1.0], tf.float32), [6])'
+    """
+    for axis, size in enumerate(value.shape):
+        periods = [number for number in range(1, size // LEAST_TILES + 1) if size % number == 0]
+        for period in periods if value.size >= LEAST_TILED else ():
+            taken = value.take(range(period), axis)
+            multiples = [size // period if place == axis else 1 for place in range(value.ndim)]
+            if np.tile(taken, multiples).tobytes() == value.tobytes():
+                return call("tf.tile", range_expression(taken) or _table(taken), multiples)
     return None
 
 

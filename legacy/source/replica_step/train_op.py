@@ -131,8 +131,9 @@ def _loss_lines(update: WrittenUpdate, loss: WrittenLoss, functions: str, style:
     lines += derivative_lines(update, minimized, style)
     if has_rows(functions) and path.rows:
         lines += listed("rows", path.rows)
-        lines.append(f"pairs = zip({update.group}, gradients)")
-        lines.append("gradients = [g if name in rows else tf.convert_to_tensor(g) for name, g in pairs]")
+        if set(path.rows) < set(path.weights):
+            lines.append(f"pairs = zip({update.group}, gradients)")
+            lines.append("gradients = [g if name in rows else tf.convert_to_tensor(g) for name, g in pairs]")
     elif has_rows(functions):
         lines.append("gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]")
     return lines + clip_lines(path.clip)

@@ -42,7 +42,7 @@ def notes_on(model: Model, assumed: Sequence[str]) -> List[str]:
         notes.append("no batches of examples, so that each example has a copy: " + ", ".join(model.copied))
     fixed = [name for name, entry in model.inputs.items() if None in (entry.shape or [None, None])[1:]]
     if fixed:
-        notes.append("sizes that the old graph left open are fixed, as `inputs` says: " + ", ".join(fixed))
+        notes.append("sizes that the old graph left open are fixed by the shapes of the inputs: " + ", ".join(fixed))
     return notes
 
 

@@ -34,6 +34,24 @@ def test_a_long_call_is_broken_and_no_line_is_too_long():
     assert broken[0] == "    x = (" and broken[-1] == "    )" and all(len(line) <= WIDTH for line in broken)
 
 
+def test_operands_that_are_the_only_argument_need_no_brackets_of_their_own():
+    name = Name("a" * 70)
+    assert layout("x = ", call("f", Infix("-", Infix("+", name, name), name))) == [
+        "x = f(",
+        f"    {name.text}",
+        f"    + {name.text}",
+        f"    - {name.text}",
+        ")",
+    ]
+
+
+def test_tables_of_all_towers_are_broken_into_their_rows():
+    rows = [[float(number) for number in range(25)]] * 2
+    lines = layout("x = ", call("tf.constant", Item(Literal((rows, rows)), "scope.replica % 2"), Name("tf.float32")))
+    assert lines[1] == "    (" and lines[-3] == "    )[scope.replica % 2]," and lines.count("        ],") == 2
+    assert all(len(line) <= WIDTH for line in lines)
+
+
 def test_operands_that_are_too_long_are_broken_in_brackets_of_their_own():
     name = Name("a" * 50)
     total = Infix("+", Infix("+", name, name), name)

@@ -79,3 +79,22 @@ def test_numbers_at_equal_distances_are_a_range(value, text):
 )
 def test_other_numbers_are_no_range(value):
     assert "range" not in expression_text(constant_expression(value))
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (
+            np.tile(np.array([[0], [0], [1], [1]], np.float32), [4, 1]),
+            "tf.tile(tf.constant([[0.0], [0.0], [1.0], [1.0]], tf.float32), [4, 1])",
+        ),
+        (np.repeat(np.arange(1, 9, dtype=np.float32)[None], 8, 0), "tf.repeat(tf.reshape(tf.range(1.0, 9.0), [1, 8])"),
+        (np.array([1.0, 2.0, 2.0] * 3, np.float32), "tf.constant("),
+        (np.array([0.0, -0.0, 0.0], np.float32), "tf.constant([0.0, -0.0, 0.0], tf.float32)"),
+    ],
+)
+def test_what_comes_again_and_again_is_tiled(value, text):
+    """Not of few repetitions; numbers that differ by their sign alone are no repetitions."""
+    found = expression_text(constant_expression(value))
+    assert found.startswith(text)
+    assert eval(found, {"tf": tf}).numpy().tobytes() == value.tobytes()
