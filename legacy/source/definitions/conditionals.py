@@ -47,6 +47,9 @@ class Conditionals:
         guarded = {name for name in names + apart if self._recovery.definition(f"{name}:0") is not None} | inner
         self._require_drawn_once(names, inner)
         left = set(names) - needed - {name for one in inner for name in self._computed[one]}
+        standing = {name: _standing_for(op, name, needed) for name in left}
+        guarded |= {one for found in standing.values() for one in found}
+        left = {name for name, found in standing.items() if not found}
 
         def inside(definition: Definition) -> bool:
             needed = self._recovery.ordered([Value(definition.targets[0])])
@@ -83,3 +86,28 @@ class Conditionals:
     def _kind(self, name: str) -> str:
         """Returns the type of an op."""
         return str(self._forward.typed.graph.get_operation_by_name(name).type)
+
+
+def _standing_for(op: OpView, name: str, needed: Set[str]) -> Set[str]:
+    """Returns the ops whose definitions compute an op, too, as that of a normalization computes its root.
+
+    Args:
+      op: the choice.
+      name: an op in one of its branches.
+      needed: the ops whose definitions the choice needs.
+
+    Returns:
+      Their names; empty if the choice takes a value that they do not stand for.
+    """
+    found: Set[str] = set()
+    todo, seen = [op.operation.graph.get_operation_by_name(name)], {name}
+    while todo:
+        for user in [user for output in todo.pop().outputs for user in output.consumers()]:
+            if user is op.operation:
+                return set()
+            if user.name in needed:
+                found.add(user.name)
+            elif user.name not in seen:
+                seen.add(user.name)
+                todo.append(user)
+    return found

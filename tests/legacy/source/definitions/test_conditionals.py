@@ -47,6 +47,17 @@ def test_a_guarded_op_that_neither_branch_computes_is_not_written():
         choice(taken, ["root", "unused"])
 
 
+def test_what_an_idiom_computes_is_in_the_branch_with_it():
+    """The root of a normalization is no value of the text, and the normalization stands for it."""
+
+    def normalized(w):
+        mean, variance = tf.nn.moments(w, [0])
+        return tf.nn.batch_normalization(w, mean, variance, w[0], w[1], 1e-3, name="normalized")
+
+    text = choice(normalized, ["normalized/Rsqrt"])
+    assert "lambda: tf.nn.batch_normalization(" in text and text.startswith("tf.cond(")
+
+
 def test_numbers_that_two_choices_use_are_not_drawn_twice():
     def build(x, w):
         drawn = tf.raw_ops.RandomShuffle(value=w, seed=1, seed2=2, name="drawn")
