@@ -39,18 +39,23 @@ def default_sentences(
 
 
 def unused_sentences(graph: Graph) -> Iterator[str]:
-    """Yields a sentence on the fed numbers that no op of a graph uses, such as a learning rate that nothing takes.
+    """Yields a sentence on the placeholders that no op of a graph uses, such as a learning rate that nothing takes.
 
-    Arrays may be data of which a program has no use; those of one element are numbers.
+    The parts of a sparse one are one placeholder, of which many programs leave the shape unused.
 
     Args:
       graph: the whole graph.
     """
     names = graph.of_types("Placeholder")
-    unused = [name for name in names if not graph.users(name) and not graph.after(name)]
-    numbers = [name for name in unused if all(dim.size == 1 for dim in graph.nodes[name].attr["shape"].shape.dim)]
-    if numbers:
-        yield f"no op uses {listed(numbers, SEVERAL)}: what the program fed there changes nothing"
+    unused = {name for name in names if not graph.users(name) and not graph.after(name)}
+    whole = {}
+    for name in names:
+        base = name.rpartition("/")[0]
+        parts = {f"{base}/{part}" for part in ("indices", "values", "shape")}
+        whole[name] = (base, parts) if name in parts and parts <= set(names) else (name, {name})
+    left = list(dict.fromkeys(base for base, parts in whole.values() if parts <= unused))
+    if left:
+        yield f"no op uses {listed(left, SEVERAL)}: what is fed there changes nothing"
 
 
 def _text(value: object) -> str:

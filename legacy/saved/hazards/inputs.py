@@ -7,20 +7,19 @@ from collections.abc import Collection, Iterator
 
 import tensorflow as tf
 
-from legacy.saved.facts.basics.whole_graph import WholeGraph, has_data_of_its_own, is_scalar_placeholder
+from legacy.saved.facts.basics.whole_graph import WholeGraph, is_scalar_placeholder
 from legacy.saved.folding.settings import TRAINING, chooses_optimizer
 from legacy.saved.graph import op_types
-from legacy.saved.hazards.basics.directions import trained_by
 from legacy.saved.hazards.basics.dropout import kept_share
 from legacy.saved.hazards.basics.hazard import Hazard
+from legacy.saved.hazards.left_targets import TARGETS, is_left_over
 from legacy.saved.inputs.settings import gives_sizes_alone
 from workloads.lifted.graph import Graph, TensorId
 
-#: Names of placeholders that hold targets; and of placeholders that serve another purpose than training.
-TARGETS = re.compile(r"(?i)(label|target|truth|(^|[/_])(y|ys|gt)_?(\d*|true|in|input|placeholder)$)")
+#: Names of placeholders that serve another purpose than training.
+NOT_FOR_TRAINING = re.compile(r"(?i)(test|val|eval|valid|dev|infer|predict|sample)")
 #: Names of placeholders of masks and of the ends of episodes, which a loss that ignores them has no other use for.
 MASKS = re.compile(r"(?i)(^|[/_])(masks?|dones?|terminals?|not_done)(_ph|_placeholder)?(_\d+)?$")
-NOT_FOR_TRAINING = re.compile(r"(?i)(test|val|eval|valid|dev|infer|predict|sample)")
 SPLITS = ("Split", "SplitV", "Unpack")
 #: The name of the copy that a dropout layer makes of its input, and the scope of the layer.
 _COPY_OF_DROPOUT = re.compile(r"(?i)((?:.*/)?dropout(?:_\d+)?/)Identity$")
@@ -40,8 +39,7 @@ def unused_targets(whole: WholeGraph) -> Iterator[Hazard]:
         if kind.startswith("Placeholder") and name not in whole.reach and not _is_size(whole, name):
             is_mask = MASKS.search(name) and not _feeds_model(whole, name)
             is_target = (TARGETS.search(name) or is_mask) and not NOT_FOR_TRAINING.search(name)
-            is_left = _is_beside_players(whole, name) or _is_of_each_tower(whole, name) or _is_made_again(whole, name)
-            if is_target and not is_left and not _is_of_another_model(whole, name):
+            if is_target and not is_left_over(whole, name):
                 yield _unused(name, f"{name} enters the graph, and no gradient depends on it")
         elif name in whole.reach and _deals_examples(whole, name):
             idle = _idle_outputs(whole, name)
@@ -79,36 +77,6 @@ def _is_size(whole: WholeGraph, name: str) -> bool:
     base, _, part = name.rpartition("/")
     is_shape = part == "shape" and all(f"{base}/{other}" in whole.graph.nodes for other in ("indices", "values"))
     return is_shape or gives_sizes_alone(whole.graph, name) or is_scalar_placeholder(whole.graph, name)
-
-
-def _is_of_another_model(whole: WholeGraph, name: str) -> bool:
-    """Whether a placeholder belongs to a copy of the model for evaluation: no source beside it is used in training."""
-    users = whole.graph.descendants([name], controls=False) - {name}
-    return has_data_of_its_own(whole, users, beside=[name])
-
-
-def _is_beside_players(whole: WholeGraph, name: str) -> bool:
-    """Whether nothing takes a placeholder, and losses train weights of their own, as of a GAN that needs no labels."""
-    return not whole.graph.users(name) and len({frozenset(names) for names in trained_by(whole).values()}) > 1
-
-
-def _is_of_each_tower(whole: WholeGraph, name: str) -> bool:
-    """Whether nothing takes a placeholder, and each tower has a target like it, as where there was one tower before."""
-    graph, like = whole.graph, []
-    for other in graph.nodes:
-        if graph.type(other) == graph.type(name) and other in whole.reach and TARGETS.search(other):
-            same = all(graph.nodes[other].attr[key] == graph.nodes[name].attr[key] for key in ("dtype", "shape"))
-            like += [whole.towers_of(user for user, _, _ in graph.users(other) if user in whole.reach)] if same else []
-    own = set().union(*(towers for towers in like if len(towers) == 1))
-    return not graph.users(name) and whole.count > 1 and len(own) == whole.count
-
-
-def _is_made_again(whole: WholeGraph, name: str) -> bool:
-    """Whether nothing takes a placeholder, and that of its name is of a copy for evaluation: an unused default."""
-    first, _, number = name.rpartition("_")
-    if whole.graph.users(name) or not number.isdigit() or first not in whole.graph.nodes:
-        return False
-    return whole.graph.type(first) == whole.graph.type(name) and _is_of_another_model(whole, first)
 
 
 def _deals_examples(whole: WholeGraph, name: str) -> bool:

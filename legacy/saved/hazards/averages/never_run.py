@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
@@ -59,9 +59,24 @@ def _updates_outside(whole: WholeGraph) -> list[str]:
     moving |= {name for name in others if is_moved_by_data(whole.graph, name, whole.trainable, variables)}
     moving |= {n for n in others if _moves_rows(whole, n) or _iterates(whole, n) or _carries_state(whole, n)}
     never = [name for name in outside if name in moving]
+    never = _with_their_weights(whole, never, unchanged)
     # Averages of weights that another train op runs belong to its own runs; statistics of data lack this step's.
     elsewhere = run_by_others(whole.graph, whole.members, whole.trainable) - whole.data if never else set()
     return [name for name in never if name not in elsewhere]
+
+
+def _with_their_weights(whole: WholeGraph, never: Sequence[str], unchanged: Collection[str]) -> list[str]:
+    """Updates that do not run, with those of the numbers which they are computed from, in the graph's order.
+
+    Batch renormalization divides a moving mean by a weight, whose updates lead to that of the mean it corrects.
+
+    Args:
+      whole: the graph.
+      never: updates of statistics.
+      unchanged: updates of variables that no train op changes.
+    """
+    behind = whole.graph.ancestors(never, controls=False) if never else set()
+    return [name for name in whole.writes if name in never or name in unchanged and name in behind]
 
 
 def _of_other_copies(whole: WholeGraph, updates: Collection[str], changed: Collection[str]) -> set[str]:

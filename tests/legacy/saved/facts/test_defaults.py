@@ -106,15 +106,21 @@ def test_several_numbers_have_one_sentence():
     )
 
 
-def test_fed_numbers_that_no_op_uses_are_named():
+def test_placeholders_that_no_op_uses_are_named():
     def build():
         w = v1.get_variable("w", initializer=1.0, use_resource=False)
         v1.placeholder(tf.float32, [], "rate_of_old")
         v1.placeholder(tf.float32, [1], "discount")
-        for shape in ([4, 2], [None, 1], [None]):
-            v1.placeholder(tf.float32, shape, "data")
+        v1.placeholder(tf.bool, [4, 16], "masks")
+        v1.sparse_placeholder(tf.int32, name="labels")
         v1.summary.scalar("shown", v1.placeholder(tf.float32, [], "shown_alone"))
-        trained(v1.placeholder(tf.float32, [], "share") * w)
+        ids = v1.sparse_placeholder(tf.float32, name="ids")  # its shape is not used, as by a lookup of rows
+        trained(
+            v1.placeholder(tf.float32, [], "share")
+            * w
+            * tf.reduce_sum(ids.values)
+            * tf.cast(tf.size(ids.indices), tf.float32)
+        )
 
-    expected = ["no op uses rate_of_old, discount: what the program fed there changes nothing"]
+    expected = ["no op uses rate_of_old, discount, masks, labels: what is fed there changes nothing"]
     assert list(unused_sentences(saved(traced(build), trainable_variables=["w"]).graph)) == expected

@@ -28,6 +28,18 @@ def test_an_average_of_one_number_is_to_look_at_and_may_be_left_out(shape, expec
     assert [hazard.id for hazard in updates_never_run(whole)] == expected
 
 
+def test_weights_by_which_means_are_divided_are_among_what_does_not_run():
+    """As of batch renormalization; a number that no statistic is computed from, such as a mean loss, is left out."""
+    text = AVERAGES + "weight = VariableV2()\n    loss = VariableV2()\n"
+    text += "    weight/AssignMovingAvg = AssignSub(weight, one)\n    one = Const()\n"
+    text += "    loss/AssignMovingAvg = AssignSub(loss, x)\n    corrected = RealDiv(x, weight/AssignMovingAvg)\n"
+    text = text.replace("AssignSub(seen, x)", "AssignSub(seen, corrected)")
+    scalars = {name: {"shape": tf.TensorShape([])} for name in ("weight", "loss")}
+    graph = graph_of(text, seen={"shape": tf.TensorShape([3])}, **scalars)
+    (found,) = updates_never_run(WholeGraph(saved(graph, trainable_variables=["w"])))
+    assert "the updates of 2 variables (seen, weight)" in found.description
+
+
 @pytest.mark.parametrize("name, searches", [("seen/AssignMovingAvg", 0), ("seen/update", 1)])
 def test_updates_that_have_the_names_of_averages_are_not_searched(name, searches, monkeypatch):
     """A search for each of hundreds of statistics takes long in a large graph."""
