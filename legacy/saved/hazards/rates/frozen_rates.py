@@ -36,7 +36,8 @@ def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
     unused = {scope: names for scope, names in schedules.items() if scope not in used}
     unused = {s: names for s, names in unused.items() if _is_only_shown(whole, names)}  # not of what explores
     # A schedule that is used may be of something else than an optimizer, such as a penalty.
-    is_scheduled = bool(used) and bool(nodes_of_rates(whole) & set().union(*schedules.values()))
+    rates = nodes_of_rates(whole) if used else set()
+    is_scheduled = bool(used) and bool(rates & set().union(*schedules.values()))
     if whole.applies and not is_scheduled:
         for scope, names in unused.items():
             yield Hazard(
@@ -55,10 +56,12 @@ def frozen_learning_rate(whole: WholeGraph) -> Iterator[Hazard]:
             continue
         fed = whole.graph.ancestors(set(schedules[scope]) & whole.reach, controls=False)
         if not any(whole.graph.type(name).startswith("Placeholder") for name in fed):
+            is_rate = bool(rates.intersection(schedules[scope]))
+            named = scope if is_rate else f"{scope}, of no learning rate,"
             yield Hazard(
-                "LEARNING_RATE_FROZEN",
+                "LEARNING_RATE_FROZEN" if is_rate else "SCHEDULE_FROZEN",
                 variables[0],
-                f"the schedule {scope} depends on {variables[0]}, which nothing advances",
+                f"the schedule {named} depends on {variables[0]}, which nothing advances",
                 "give apply_gradients the global_step; in tf.distribute count the steps in a variable",
             )
 

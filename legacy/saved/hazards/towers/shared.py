@@ -17,6 +17,7 @@ from legacy.saved.hazards.basics.copies import (
     variables_of_some_towers,
 )
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
+from legacy.saved.hazards.towers.lost_examples import examples_text
 from legacy.saved.hazards.towers.missing_gradients import divided_text, stopped_text
 from legacy.saved.runs import train_ops
 from legacy.saved.runs.accumulation import queued_gradients
@@ -51,8 +52,8 @@ def unused_gradients(whole: WholeGraph) -> Iterator[Hazard]:
         yield Hazard(
             "GRADIENTS_DROPPED",
             backward[tower][-1],
-            f"none of the {len(backward[tower])} ops of tower {tower}'s backward pass reaches an update op: its "
-            f"examples train nothing{besides}",
+            f"none of the {len(backward[tower])} ops of tower {tower}'s backward pass reaches an update op: "
+            f"{examples_text(whole, backward, tower, lost)}{besides}",
             "an all-reduce over all replicas does what was meant; for parity with the old program, document the change",
         )
     yield from _updates_of_some_towers(whole, set(whole.towers()) - set(lost))

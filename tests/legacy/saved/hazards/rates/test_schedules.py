@@ -246,6 +246,19 @@ def test_a_schedule_that_nothing_takes_beside_one_of_a_penalty():
     assert hazards(frozen_learning_rate, other) == [], "the optimizer has a schedule"
 
 
+def test_a_frozen_schedule_of_a_penalty_is_none_of_a_learning_rate():
+    text = OF_A_PENALTY.replace("(w, ExponentialDecay/Pow, sum)", "(w, one, sum)")
+    text = text.replace("AddN(gradients", "AddN(PolynomialDecay/Pow, gradients")  # the gradient takes the weight
+    text = text.replace("    ExponentialDecay/Pow = Pow(two, scaled)\n", "")
+    assert hazards(frozen_learning_rate, text) == []
+    (found,) = hazards(frozen_learning_rate, text.replace("count = AssignAdd(global_step, one)", ""))
+    assert found[0] == "SCHEDULE_FROZEN"
+    said = "the schedule PolynomialDecay, of no learning rate, depends on global_step, which nothing advances"
+    assert found[2] == said
+    both = OF_A_PENALTY.replace("count = AssignAdd(global_step, one)", "")
+    assert {name for name, _, _ in hazards(frozen_learning_rate, both)} == {"LEARNING_RATE_FROZEN", "SCHEDULE_FROZEN"}
+
+
 @pytest.mark.parametrize(
     "assignment, is_frozen", [("advance", False), ("global_step/Assign", True), ("save/Assign", True)]
 )
