@@ -76,15 +76,17 @@ def _can_be_lifted(plan: Plan, refused: Sequence[str]) -> str:
     return f"as the reference of a source alone: {apart}" if apart else "yes"
 
 
-def with_other_runs(rows: Sequence[Row], train_ops: Sequence[str]) -> list[Row]:
+def with_other_runs(rows: Sequence[Row], train_ops: Sequence[str], *, are_alike: bool = False) -> list[Row]:
     """Returns the rows of the section "next" of a program whose train ops are assumed to take turns.
 
     The graph of a GAN does not say whether its program runs both players' train ops in one run of a session, and which
-    one more often: each is another training.
+    one more often: each is another training. Of train ops that change the same weights, a program may run one alone,
+    as where it makes another and gives it the same name in Python.
 
     Args:
       rows: of `next_rows`.
       train_ops: in the order in which they are assumed to take turns; two at least.
+      are_alike: whether all of them train the same weights.
 
     Returns:
       `rows`, with the condition, and the flags of other runs.
@@ -94,6 +96,8 @@ def with_other_runs(rows: Sequence[Row], train_ops: Sequence[str]) -> list[Row]:
     first = collections.OrderedDict(rows[0], **{"is": f"{rows[0]['is']}, if its train ops take turns"})
     at_once, more = shlex.quote("+".join(train_ops)), shlex.quote(",".join([train_ops[0], *train_ops]))
     flags = f"--train_op={at_once} if one run fetches all, --train_op={more} if {train_ops[0]} runs twice in each round"
+    alone = " or ".join(f"--train_op={shlex.quote(one)}" for one in dict.fromkeys(train_ops))
+    flags += f", {alone} if the program runs one of them alone" if are_alike else ""
     return [first, *rows[1:], {"what": "other runs", "is": flags}]
 
 

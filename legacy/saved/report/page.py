@@ -77,7 +77,9 @@ def inspect_graph(
     sections["hazards"] = find_hazards(saved, found)
     flags = [*analysed.flags, *_setting_flags(feed, layout), *carry_flag(found.fed)]
     rows = next_rows(found.plan, path, flags)
-    rows = with_other_runs(rows, analysed.runs.train_op) if analysed.are_guessed else rows
+    if analysed.are_guessed:
+        are_alike = len({frozenset(one.weight for one in phase.combine) for phase in found.plan.phases}) == 1
+        rows = with_other_runs(rows, analysed.runs.train_op, are_alike=are_alike)
     sections["next"] = rows + layout_rows(len(channels_first(found.cut.graph)))
     return sections
 
@@ -174,7 +176,8 @@ def _with_likely_runs(analyse_runs: Callable[[Ran], Analysis], recorded: Ran) ->
             found = analyse_runs(likely)
         except InputError:
             raise error from None
-        text = f"the program runs {likely.describe()}, each in a run of its own and as often as the others; the graph"
+        how = ", each in a run of its own and as often as the others" if len(likely.train_op) > 1 else " alone"
+        text = f"the program runs {likely.describe()}{how}; the graph"
         return found, likely, f"{text} does not say so: if not, name its runs with --train_op"
 
 

@@ -77,6 +77,8 @@ def test_what_cannot_be_lifted_has_no_other_runs():
             "is": "--train_op=d+g if one run fetches all, --train_op=d,d,g if d runs twice in each round",
         },
     ]
+    found = with_other_runs([{**rows[0], "is": "yes"}], ["old", "new"], are_alike=True)[-1]["is"]
+    assert found.endswith(", --train_op=old or --train_op=new if the program runs one of them alone")
 
 
 def test_parameters_are_those_of_the_weights():

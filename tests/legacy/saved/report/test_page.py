@@ -94,6 +94,25 @@ def test_several_train_ops_are_assumed_to_take_turns_in_the_order_of_the_graph(t
     assert [row for row in sections["next"] if row not in named["next"]] == [sections["next"][i] for i in (0, -1)]
 
 
+@pytest.mark.parametrize("repeated", [False, True])
+def test_one_of_two_train_ops_of_the_same_weights_may_be_run_alone(repeated, tmp_path):
+    """As where a program makes its train op twice, and the second one takes the Python name of the first."""
+
+    def build():
+        weights = [v1.get_variable(name, [2], tf.float32) for name in "vw"]
+        descent = v1.train.GradientDescentOptimizer(0.5)
+        x = v1.placeholder(tf.float32, [2], "x")
+        loss = tf.reduce_mean(tf.square(x * (weights[0] + weights[1])))
+        for weight, name in zip(weights, ("first", "second")):
+            descent.minimize(loss, var_list=weights if repeated else [weight], name=name)
+
+    (others,) = [
+        row["is"] for row in inspect_graph(written(traced(build), tmp_path))["next"] if row["what"] == "other runs"
+    ]
+    alone = ", --train_op=first or --train_op=second if the program runs one of them alone"
+    assert others.endswith(alone) == repeated
+
+
 @pytest.mark.parametrize("runs", ["critic+actor", "critic,critic,actor"])
 def test_the_flags_of_other_runs_name_runs_that_can_be_analysed(runs, tmp_path):
     path = written(traced(take_turns), tmp_path)
