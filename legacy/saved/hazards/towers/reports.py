@@ -41,19 +41,23 @@ def reports_of_one_tower(whole: WholeGraph) -> Iterator[Hazard]:
         )
 
 
-def _shown(whole: WholeGraph) -> dict[str, set[int]]:
-    """{summary of a number that is written: the towers whose training pass it depends on}, without those of none.
+def _shown(whole: WholeGraph, kinds: Collection[str] = op_types.SCALAR_SUMMARIES) -> dict[str, set[int]]:
+    """{summary that is written: the towers whose training pass it depends on}, without those of none.
 
     An evaluation of its own is none, also where it runs on the device of a tower.
+
+    Args:
+      whole: the graph.
+      kinds: op types of the summaries; without others, those of a number.
     """
     graph = whole.graph
-    scalars = graph.of_types(*op_types.SCALAR_SUMMARIES)
+    summaries = graph.of_types(*kinds)
     merges = graph.of_types("MergeSummary")
-    written = graph.ancestors(merges, controls=False) if merges else set(scalars)
+    written = graph.ancestors(merges, controls=False) if merges else set(summaries)
     passes = graph.ancestors([name for name in graph.nodes if is_gradient_op(name)], controls=False) & whole.data
     trained = whole.towers_of(passes)  # the loss of another tower may be computed and not differentiated
     towers = {}
-    for name in [name for name in scalars if name in written]:
+    for name in [name for name in summaries if name in written]:
         behind = graph.ancestors([name], controls=False)
         towers[name] = whole.towers_of(behind & passes) | (whole.towers_of(behind & whole.data) - trained)
     return {name: numbers for name, numbers in towers.items() if numbers}
@@ -85,8 +89,23 @@ def _alone(whole: WholeGraph, summaries: Mapping[int, list[str]], of_all: list[s
             if others:
                 return tower, found[tower], f": {found[tower][0]}, {kind}, beside summaries of {others}"
     if len(beside) == 1 and not of_all:
-        return beside[0], [name for name in summaries[beside[0]] if not _is_share_of_zeros(whole, name)], ""
+        names = [name for name in summaries[beside[0]] if not _is_share_of_zeros(whole, name)]
+        return beside[0], names, _besides(whole, len(summaries[beside[0]]) - len(names), beside[0])
     return 0, [], ""
+
+
+def _besides(whole: WholeGraph, zeros: int, tower: int) -> str:
+    """Which summaries show a tower alone besides those of its results: of shares of zeros, and histograms.
+
+    Args:
+      whole: the graph.
+      zeros: the number of the first.
+      tower: number of the tower.
+    """
+    histograms = [towers for towers in _shown(whole, ("HistogramSummary",)).values() if towers == {tower}]
+    numbers = (counted(zeros, "share of zeros", "shares of zeros"), counted(len(histograms), "histogram"))
+    told = [text for text, number in zip(numbers, (zeros, len(histograms))) if number]
+    return f", as do {' and '.join(told)}" if told else ""
 
 
 def _errors(whole: WholeGraph) -> set[str]:

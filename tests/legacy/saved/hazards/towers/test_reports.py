@@ -1,5 +1,6 @@
 """Summaries that show one tower's results alone, and programs whose summaries show all."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -7,7 +8,7 @@ from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.towers import reports
 from tests.legacy.saved.facts.tower_pages import hazards as names_of
 from tests.legacy.saved.facts.tower_pages import parts, program, sections_of, squares
-from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.graphs import graph_of, saved, traced
 from tests.legacy.saved.hazards.two_towers import TOWERS, hazards
 
 v1 = tf.compat.v1
@@ -19,6 +20,17 @@ FIRST = "shown = ScalarSummary(tag, tower_0/y)\n"
 def test_a_summary_of_the_first_tower_alone():
     (found,) = hazards(reports.reports_of_one_tower, DATA + FIRST)
     assert found == ("REPORTED_BY_ONE_TOWER", "shown", "1 summary shows tower 0 alone")
+
+
+def test_histograms_and_shares_of_zeros_of_that_tower_are_counted_besides():
+    """As those of the activations of a loop's last tower; histograms of gradients of all towers are others."""
+    text = DATA + FIRST + ALL.replace("whole = ScalarSummary", "whole = HistogramSummary")
+    more = "zeros = Equal(tower_0/y, zero)\nzero = Const()\nsparse = ScalarSummary(tag, zeros)\n"
+    more += "one = HistogramSummary(tag, tower_0/y)\ntwo = HistogramSummary(tag, tower_0/y)\n"
+    graph = graph_of(text + more, zero={"value": np.array(0, np.float32)})
+    whole = WholeGraph(saved(graph, trainable_variables=["v", "w"]))
+    (found,) = reports.reports_of_one_tower(whole)
+    assert found.description == "1 summary shows tower 0 alone, as do 1 share of zeros and 2 histograms"
 
 
 @pytest.mark.parametrize(
