@@ -24,6 +24,8 @@ COMPARISONS = {
     "LessEqual": operator.le,
 }
 
+#: Ops that join truths.
+_LOGICAL = ("LogicalNot", "LogicalAnd", "LogicalOr")
 #: Ops whose result has the value of their first input, in each element.
 _OF_FIRST = ("Identity", "ReadVariableOp", "ExpandDims", "Reshape", *TWO_WAY_SWITCHES)
 
@@ -44,6 +46,27 @@ def decided_predicates(graph: Graph, values: Mapping[str, np.ndarray]) -> dict[T
                 if graph.type(name) in TWO_WAY_SWITCHES:
                     decided[TensorId(name, 1)] = value
     return {tensor: value for tensor, value in decided.items() if isinstance(value, bool)}
+
+
+def constant_predicates(graph: Graph) -> dict[TensorId, bool]:
+    """Returns {predicate of a Switch: its truth} of those that constants alone decide, as `and` with what is false."""
+    found = {}
+    for name in graph.of_types(*TWO_WAY_SWITCHES):
+        predicate = graph.inputs(name)[1]
+        if predicate not in found:
+            found[predicate] = _constant_number(graph, predicate.node)
+    return {tensor: value for tensor, value in found.items() if isinstance(value, bool)}
+
+
+def _constant_number(graph: Graph, name: str) -> bool | int | float | None:
+    """The number that constants alone decide, whatever else a node is computed from; None if they do not."""
+    kind = graph.type(name)
+    if kind not in (*COMPARISONS, *_LOGICAL, "Identity", "Cast", "Const"):
+        return None
+    known = [_constant_number(graph, tensor.node) for tensor in graph.inputs(name)]
+    if kind in ("LogicalAnd", "LogicalOr") and (kind == "LogicalOr") in known:
+        return kind == "LogicalOr"
+    return scalar_number(graph, name) if kind == "Const" else outcome(graph.nodes[name], known)
 
 
 def scalar_number(graph: Graph, name: str) -> bool | int | float | None:

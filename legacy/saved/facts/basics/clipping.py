@@ -9,8 +9,10 @@ from collections.abc import Collection, Iterable
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import scalar_constant
+from legacy.saved.folding.branches import Branches
+from legacy.saved.folding.decided import constant_predicates
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import TWO_WAY_SWITCHES, Graph
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 CLIPS = re.compile(r"^(.*?clip_by_(global_norm|norm|average_norm|value)(_\d+)?)(/|$)")
@@ -38,6 +40,8 @@ class Clippings:
             if match:
                 self._inside[match.group(1)].append(name)
         self._known: dict[tuple[str, str], str] = {}
+        never = constant_predicates(graph)
+        self._never = Branches(graph, never) if never else None
 
     def text(self, nodes: Collection[str]) -> str:
         """Returns the clipping that some nodes do, e.g. "by global norm, at 5"; "" if they do none.
@@ -45,8 +49,10 @@ class Clippings:
         Args:
           nodes: nodes between a gradient and what an update takes. Those of whole numbers clip no gradient, but the
             indices of its rows; and the gradient of a clipping that a model computes, which has its name, is none.
+            Nor is one in a branch that constants rule out, as of a bound of 0 for no clipping.
         """
         nodes = [name for name in nodes if not self._is_of_whole_numbers(name) and not is_gradient_op(name)]
+        nodes = [name for name in nodes if self._may_run(name)]
         matches = [match for match in map(CLIPS.match, nodes) if match]
         kinds: dict[str, set[str]] = collections.defaultdict(set)
         for match in matches:
@@ -75,6 +81,12 @@ class Clippings:
         scopes = {match.group(1) for match in matches if match.group(2) == "global_norm"}
         inside = [name for scope in scopes for name in self._inside[scope]]
         return _terms_of_norm(self._graph, [name for name in inside if self._graph.type(name) == "Minimum"])
+
+    def _may_run(self, name: str) -> bool:
+        """Whether a node is in no branch that constants rule out, nor the switch before one, which has its name."""
+        if self._never is None:
+            return True
+        return self._graph.type(name) not in TWO_WAY_SWITCHES and not self._never.is_dead(name)
 
     def _is_end_of_function(self, name: str) -> bool:
         """Whether a node is what `tf.clip_by_value` returns under a name that the program gives."""

@@ -41,6 +41,21 @@ def test_clipping(clip, text):
     assert Clippings(graph).text(graph.descendants(["gradient"])) == text
 
 
+@pytest.mark.parametrize("bound, text", [(0.0, ""), (2.0, "by norm, at 2")])
+def test_a_clipping_in_a_branch_that_constants_rule_out_is_none(bound, text):
+    """The other condition, on a step that is fed, is open."""
+
+    def build():
+        gradient = tf.identity(v1.placeholder(tf.float32, [2], "g"), "gradient")
+        is_last = tf.greater_equal(v1.placeholder(tf.int32, [], "step"), 2)
+        clips = tf.logical_and(tf.greater(tf.constant(bound), 0.0), is_last)
+        v1.cond(clips, lambda: tf.clip_by_norm(gradient, bound), lambda: gradient)
+
+    v1.disable_control_flow_v2()
+    graph = traced(build)
+    assert Clippings(graph).text(graph.descendants(["gradient"])) == text
+
+
 def test_the_gradient_of_a_clipping_that_the_model_computes_is_none():
     def build():
         x = tf.identity(v1.placeholder(tf.float32, [2], "x"), "latents")
