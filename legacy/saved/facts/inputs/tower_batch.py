@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.inputs.datasets import rows_of_batches
 from legacy.saved.facts.inputs.indexed_parts import indexed_part
+from legacy.saved.facts.inputs.joined_rows import rows_of_joined
 from legacy.saved.facts.inputs.reshaped_rows import rows_of_reshapes
 from legacy.saved.facts.inputs.trained_rows import trained_rows
 from legacy.saved.graph import op_types
@@ -39,7 +40,10 @@ def batch_of_tower(analysed: AnalysedStep) -> str:
         if number is not None:
             return f"{number}, by the old graph's {maker}; its inputs take any"
     reshaped = rows_of_reshapes(analysed)
-    return "its inputs take any" if reshaped is None else f"{reshaped}, by the sizes of a reshape"
+    if reshaped is not None:
+        return f"{reshaped}, by the sizes of a reshape"
+    joined = rows_of_joined(analysed)
+    return "its inputs take any" if joined is None else f"{joined[0]}, by the rows of {joined[1]}"
 
 
 def _rows_text(analysed: AnalysedStep) -> str:
