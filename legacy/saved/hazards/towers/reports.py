@@ -95,7 +95,7 @@ def _alone(whole: WholeGraph, summaries: Mapping[int, list[str]], of_all: list[s
 
 
 def _besides(whole: WholeGraph, zeros: int, tower: int) -> str:
-    """Which summaries show a tower alone besides those of its results: of shares of zeros, and histograms.
+    """Names the summaries of a tower alone besides those of its results: of shares of zeros, and histograms.
 
     Args:
       whole: the graph.

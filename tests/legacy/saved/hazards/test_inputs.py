@@ -7,6 +7,7 @@ import tensorflow as tf
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.inputs import switched_off, unused_targets
+from legacy.saved.hazards.left_targets import is_left_over
 from tests.legacy.saved.graphs import graph_of, saved, traced
 
 v1 = tf.compat.v1
@@ -266,3 +267,9 @@ def test_masks_and_ends_of_episodes_that_nothing_uses_are_named(text, count):
     name = text.split(" = ")[0]
     graph = graph_of(QUEUE + "    " + text + "\n", **{name: attributes})
     assert len(list(unused_targets(WholeGraph(saved(graph, trainable_variables=["w"]))))) == count
+
+
+@pytest.mark.parametrize("text, is_left", [(QUEUE, True), (ALONE, False), (QUEUE + "x = Neg(labels)\n", False)])
+def test_a_placeholder_beside_a_queue_with_targets_is_left_over_where_nothing_takes_it(text, is_left):
+    whole = WholeGraph(saved(graph_of(text + "labels = Placeholder()\n"), trainable_variables=["w"]))
+    assert is_left_over(whole, "labels") == is_left

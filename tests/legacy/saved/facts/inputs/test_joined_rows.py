@@ -3,6 +3,7 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.facts.inputs.joined_rows import rows_of_joined
 from legacy.saved.facts.inputs.tower_batch import batch_of_tower
 from tests.legacy.saved.facts.tower_pages import analysed_step, program, squares
 
@@ -39,8 +40,8 @@ def joined(rows, features=lambda x: x, shape=(None, 3)):
     ],
 )
 def test_zeros_beside_features_tell_the_examples(inputs, text):
-    found = batch_of_tower(analysed_step(lambda: program(inputs())()))
-    assert found == text
+    analysed = analysed_step(lambda: program(inputs())())
+    assert batch_of_tower(analysed) == text and (rows_of_joined(analysed) is None) == (text == ANY)
 
 
 @pytest.mark.parametrize("state, text", [(6, "6, by the rows of tower_0/zeros"), (None, ANY)])
