@@ -25,7 +25,8 @@ def rows_of_joined(analysed: AnalysedStep) -> tuple[int, str] | None:
     Returns:
       The number and the node that has it, as the zeros; None, too, where several numbers are found.
     """
-    graph, found = analysed.graph, dict[int, str]()
+    graph = analysed.graph
+    found: dict[int, str] = {}
     entries = {
         parse_tensor_name(name)
         for entry in analysed.plan.inputs

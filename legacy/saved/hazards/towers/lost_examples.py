@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Collection, Mapping
+from typing import Counter, Tuple
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.graph import op_types
@@ -11,7 +12,7 @@ from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: {(op type, bytes of a constant, numbers of the outputs that it takes): how many ops of a pass are so}.
-_Ops = collections.Counter[tuple[str, bytes, tuple[int, ...]]]
+_Ops = Counter[Tuple[str, bytes, Tuple[int, ...]]]
 
 
 def examples_text(whole: WholeGraph, backward: Mapping[int, Collection[str]], tower: int, lost: Collection[int]) -> str:
@@ -34,7 +35,9 @@ def examples_text(whole: WholeGraph, backward: Mapping[int, Collection[str]], to
 
 def _forward_pass(whole: WholeGraph, backward: Collection[str]) -> tuple[set[TensorId], _Ops]:
     """The tensors of data that a tower takes from outside of towers, and the ops before its backward pass."""
-    graph, taken, ops = whole.graph, set[TensorId](), _Ops()
+    graph = whole.graph
+    taken: set[TensorId] = set()
+    ops: _Ops = collections.Counter()
     for name in graph.ancestors(backward, controls=False):
         if is_gradient_op(name):
             continue
