@@ -52,6 +52,7 @@ GRAPH_CHECKS = (
     variances_by_hand.deviations_without_epsilon,
     compared_networks.networks_that_are_compared,
     divided_critics.divided_critics,
+    idle_masks.masks_of_shifted_keys,
 )
 
 #: Checks that need an analysis.

@@ -15,16 +15,29 @@ from workloads.lifted.graph.old_ops import registered_op
 
 #: The largest beta1 that is taken for an epsilon, the largest momentum and the least rate for each other.
 MOST_EPSILON, MOST_MOMENTUM, LEAST_RATE = 1e-3, 0.1, 0.5
+#: The least beta1, and the largest beta2 beside it, that are taken for each other.
+LEAST_BETA1, MOST_BETA2 = 0.99, 0.95
 
 
 def exchanged_constants(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds a beta1 that is an epsilon, and a momentum and a learning rate that are exchanged; one hazard for all."""
+    """Finds a beta1 or decay that is an epsilon, and constants that are exchanged; one hazard for all.
+
+    Exchanged are a momentum and a learning rate, or Adam's decays: then the mean of the gradients goes back further
+    than that of their squares.
+    """
     for apply in [name for name in whole.applies if name in whole.members]:
         found = _constants(whole, apply)
-        beta1, rate, momentum = (found.get(key) for key in ("beta1", "lr", "momentum"))
+        beta1, beta2, rate = (found.get(key) for key in ("beta1", "beta2", "lr"))
+        momentum, decay = found.get("momentum"), found.get("rho") if _is_rmsprop(whole, apply) else None
         if beta1 is not None and 0 < beta1 < MOST_EPSILON:
             text = f"beta1 of {apply} is {beta1:.4g}, the size of an epsilon: there is no momentum"
             advice = "1.x's AdamOptimizer takes learning rate, beta1, beta2 and epsilon in this order"
+        elif beta1 is not None and beta2 is not None and LEAST_BETA1 <= beta1 < 1 and 0 < beta2 <= MOST_BETA2:
+            text = f"{apply} has a beta1 of {beta1:.4g} and a beta2 of {beta2:.4g}: are they exchanged?"
+            advice = "1.x's AdamOptimizer takes learning rate, beta1, beta2 and epsilon in this order"
+        elif decay is not None and 0 < decay < MOST_EPSILON:
+            text = f"the decay of {apply} is {decay:.4g}, the size of an epsilon: no mean of squares goes back a step"
+            advice = "1.x's RMSPropOptimizer takes learning rate, decay, momentum and epsilon in this order"
         elif momentum is not None and rate is not None and 0 < momentum < MOST_MOMENTUM and LEAST_RATE <= rate < 1:
             text = f"{apply} has a learning rate of {rate:.4g} and a momentum of {momentum:.4g}: are they exchanged?"
             advice = "MomentumOptimizer takes the learning rate first"
@@ -32,6 +45,10 @@ def exchanged_constants(whole: WholeGraph) -> Iterator[Hazard]:
             continue
         yield Hazard("CONSTANTS_EXCHANGED", apply, text, f"{advice}; for parity keep the values")
         return
+
+
+def _is_rmsprop(whole: WholeGraph, apply: str) -> bool:
+    return "RMSProp" in whole.graph.type(apply)
 
 
 def _constants(whole: WholeGraph, apply: str) -> dict[str, float]:
@@ -43,9 +60,19 @@ def _constants(whole: WholeGraph, apply: str) -> dict[str, float]:
 
 
 def momenta_of_zero(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds an update by momentum whose momentum is 0; one hazard for all."""
+    """Finds an update by momentum whose momentum is 0, or 1 and more, which never forgets; one hazard for all."""
     for apply in [name for name in whole.applies if name in whole.members]:
-        if "ApplyMomentum" in whole.graph.type(apply) and _constants(whole, apply).get("momentum") == 0:
+        momentum = _constants(whole, apply).get("momentum", 0.5)
+        if momentum >= 1 and ("ApplyMomentum" in whole.graph.type(apply) or _is_rmsprop(whole, apply)):
+            yield Hazard(
+                "MOMENTUM_NOT_BELOW_ONE",
+                apply,
+                f"the momentum of {apply} is {momentum:g}: no gradient of an earlier step ever counts less, so that "
+                "the step grows where gradients agree, and weights go round where they do not",
+                "a momentum below 1, such as 0.9; for parity keep it",
+            )
+            return
+        if "ApplyMomentum" in whole.graph.type(apply) and momentum == 0:
             yield Hazard(
                 "MOMENTUM_ZERO",
                 apply,

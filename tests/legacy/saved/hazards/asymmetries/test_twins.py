@@ -4,9 +4,11 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.hazards.asymmetries.activations import activations_of_one_side
-from legacy.saved.hazards.asymmetries.idle_masks import masks_without_effect
+from legacy.saved.hazards.asymmetries.idle_masks import masks_of_shifted_keys, masks_without_effect
 from legacy.saved.hazards.asymmetries.twin_critics import larger_of_two_critics
 from tests.legacy.saved.hazards.minimized import fed, found, found_by_analysis, variable
+
+v1 = tf.compat.v1
 
 
 @pytest.mark.parametrize(
@@ -60,3 +62,31 @@ def test_a_mask_of_queries_is_named(axis, trained, count):
         return tf.reduce_mean(tf.square(tf.matmul(tf.nn.softmax(tf.matmul(x, x, transpose_b=True) + term), x)))
 
     assert found_by_analysis(masks_without_effect, total) == ["MASK_WITHOUT_EFFECT"] * count
+
+
+@pytest.mark.parametrize(
+    "layer, count",
+    [
+        (lambda x: x @ variable("k", 4, 4) + variable("b", 4), 1),
+        (lambda x: (tf.tanh(x) + variable("b", 4)) @ variable("k", 4, 4), 1),
+        (lambda x: (x + variable("b", 4)) * tf.floor(0.5 + tf.random.uniform([2, 5, 4])), 1),
+        (
+            lambda x: tf.nn.batch_normalization(x, *tf.nn.moments(x, [2], keepdims=True), variable("b", 4), None, 1e-6),
+            1,
+        ),
+        (lambda x: x + (tf.tanh(x) @ variable("k", 4, 4) + variable("b", 4)), 1),
+        (lambda x: x @ variable("k", 4, 4), 0),
+        (lambda x: tf.nn.relu(x @ variable("k", 4, 4) + variable("b", 4)), 0),
+        (lambda x: (x @ variable("k", 4, 4) + variable("b", 4)) * tf.sign(tf.abs(x)), 0),
+    ],
+)
+def test_a_mask_of_keys_with_an_offset_is_named(layer, count):
+    def total():
+        x = fed("x", 2, 5, 4)
+        keys = layer(x)
+        scores = tf.matmul(x @ variable("q", 4, 4), keys, transpose_b=True)
+        mask = tf.tile(tf.sign(tf.abs(tf.reduce_sum(keys, -1)))[:, None, :], [1, 5, 1]) * tf.ones([2, 5, 5])
+        scores = v1.where(tf.equal(mask, 0), tf.ones_like(scores) * -1e9, scores)
+        return tf.reduce_mean(tf.square(tf.matmul(tf.nn.softmax(scores), x)))
+
+    assert found(masks_of_shifted_keys, total) == ["MASK_WITHOUT_EFFECT"] * count

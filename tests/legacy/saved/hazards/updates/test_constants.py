@@ -32,7 +32,11 @@ def found(check, make_optimizer):
     [
         (lambda step: v1.train.AdamOptimizer(1e-3, 1e-8), 1),
         (lambda step: v1.train.MomentumOptimizer(0.9, 0.01), 1),
+        (lambda step: v1.train.AdamOptimizer(1e-3, 0.999, 0.9), 1),
+        (lambda step: v1.train.RMSPropOptimizer(1e-3, 1e-6), 1),
         (lambda step: v1.train.AdamOptimizer(1e-3), 0),
+        (lambda step: v1.train.AdamOptimizer(1e-3, 0.9, 0.9), 0),
+        (lambda step: v1.train.RMSPropOptimizer(1e-3, 0.9), 0),
         (lambda step: v1.train.AdamOptimizer(1e-3, 0.0, 0.9), 0),
         (lambda step: v1.train.MomentumOptimizer(0.01, 0.9), 0),
     ],
@@ -88,7 +92,7 @@ def test_a_negative_learning_rate_is_named(rate, count):
     assert found(negative_learning_rates, make) == ["LEARNING_RATE_NEGATIVE"] * count
 
 
-@pytest.mark.parametrize("momentum, count", [(0.0, 1), (0.9, 0)])
-def test_a_momentum_of_zero_is_named(momentum, count):
+@pytest.mark.parametrize("momentum, named", [(0.0, ["MOMENTUM_ZERO"]), (0.9, []), (1.0, ["MOMENTUM_NOT_BELOW_ONE"])])
+def test_a_momentum_of_zero_or_one_is_named(momentum, named):
     make = lambda step: v1.train.MomentumOptimizer(0.1, momentum)  # noqa: E731
-    assert found(momenta_of_zero, make) == ["MOMENTUM_ZERO"] * count
+    assert found(momenta_of_zero, make) == named
