@@ -44,6 +44,7 @@ from legacy.saved.hazards.rates import frozen_rates, idle_rates, schedules
 from legacy.saved.hazards.towers import copies, placement, reports, shared
 from legacy.saved.hazards.training import (
     changes,
+    constant_examples,
     dropout_in_evaluation,
     equal_units,
     unsaved_weights,
@@ -122,7 +123,7 @@ ANALYSIS_CHECKS = (
     schedules.steps_of_one_towers_examples,
     examples.batch_constants,
     examples.same_batch,
-    examples.no_input,
+    constant_examples.no_input,
     changes.nothing_trained,
     *combining.ANALYSIS_CHECKS,
     changes.unordered_changes,

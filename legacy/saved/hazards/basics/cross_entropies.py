@@ -49,7 +49,7 @@ def cross_entropies(whole: WholeGraph) -> Iterator[CrossEntropy]:
             logits, labels = graph.inputs(name)[:2]
             yield CrossEntropy(name, logits, labels, False)
         elif graph.type(name) == "Exp":
-            found = _of_sigmoid(graph, name)
+            found = _of_sigmoid(graph, name) or _of_weighted_sigmoid(graph, name)
             if found is not None:
                 yield found
         elif graph.type(name) == "Mul" and not is_gradient_op(name):
@@ -86,6 +86,35 @@ def _without_sign(graph: Graph, tensor: TensorId) -> TensorId:
     while graph.type(tensor.node) == "Neg":
         tensor = graph.inputs(tensor.node)[0]
     return tensor
+
+
+def _of_weighted_sigmoid(graph: Graph, exp: str) -> CrossEntropy | None:
+    """(1 - z) x + (1 + (q - 1) z) (log(1 + exp(-|x|)) + max(-x, 0)) of an Exp, as 1.x weights positive labels by q."""
+    size = graph.inputs(graph.inputs(exp)[0].node)[0].node if graph.type(graph.inputs(exp)[0].node) == "Neg" else ""
+    if not size or graph.type(size) != "Abs":
+        return None
+    logits = graph.inputs(size)[0]
+    todo, seen = [user for use in graph.users(exp) for user in _logarithms(graph, use.node)], set()
+    while todo:
+        name = todo.pop()
+        for user in [use.node for use in graph.users(name) if use.node not in seen and not is_gradient_op(use.node)]:
+            seen.add(user)
+            for other in [tensor.node for tensor in graph.inputs(user) if tensor.node != name]:
+                labels = _opposite_factor(graph, other, logits)
+                if graph.type(user) in op_types.SUMS_OF_TWO and labels is not None:
+                    return CrossEntropy(user, logits, labels, True)
+            if graph.type(user) in (*op_types.SUMS_OF_TWO, "Mul"):
+                todo.append(user)
+    return None
+
+
+def _opposite_factor(graph: Graph, name: str, logits: TensorId) -> TensorId | None:
+    """The z of (1 - z) x; None of anything else."""
+    factors = graph.inputs(name) if graph.type(name) == "Mul" else []
+    if len(factors) != 2 or logits not in factors:
+        return None
+    other = factors[1 - factors.index(logits)].node
+    return graph.inputs(other)[1] if graph.type(other) == "Sub" else None
 
 
 def _of_sigmoid(graph: Graph, exp: str) -> CrossEntropy | None:

@@ -19,6 +19,11 @@ _GEOMETRY = ("strides", "dilations")
 _PADS = ("MirrorPad", "Pad", "PadV2")
 #: A layer of a stack of recurrent cells.
 _CELL = re.compile(r"(.*/multi_rnn_cell/)cell_(\d+)/")
+_CELL_OF_LOOP = re.compile(r".*/while/.*multi_rnn_cell/cell_\d+/")
+#: The least number of layers that share a weight.
+FEWEST = 2
+#: Ops by which a loop hands values to its next round.
+_ROUNDS = ("NextIteration", "RefNextIteration", "Merge", "RefMerge")
 
 
 def layers_that_share_weights(whole: WholeGraph) -> Iterator[Hazard]:
@@ -36,8 +41,10 @@ def layers_that_share_weights(whole: WholeGraph) -> Iterator[Hazard]:
                 users[variable, whole.labels.get(name, 0)].append(name)
     shared: dict[str, list[str]] = {}
     for (variable, _), names in users.items():
-        layers = _cells(names) if whole.graph.type(names[0]) == "MatMul" else _convolutions(whole, names)
-        if len(layers) > 1:
+        is_product = whole.graph.type(names[0]) == "MatMul"
+        layers = _cells(names) if is_product else _convolutions(whole, names)
+        layers = _cells_of_loops(whole, names) if is_product and len(layers) < FEWEST else layers
+        if len(layers) >= FEWEST:
             shared.setdefault(variable, layers)
     for variable, layers in shared.items():
         yield Hazard(
@@ -59,6 +66,20 @@ def _cells(names: Sequence[str]) -> list[str]:
     stacks = {stack for stack, _ in layers}
     found = [[op for (stack, _), op in layers.items() if stack == one] for one in stacks]
     return max(found, key=len, default=[])
+
+
+def _cells_of_loops(whole: WholeGraph, names: Sequence[str]) -> list[str]:
+    """Two products by one weight of a stack of cells in a loop, of which one takes the other's result in one round.
+
+    A cell that is listed twice may have the scope of the first, as in TensorFlow 1.15.
+    """
+    graph, stacked = whole.graph, [name for name in names if _CELL_OF_LOOP.match(name)]
+    rounds = graph.of_types(*_ROUNDS) if len(stacked) > 1 else ()
+    for first in stacked:
+        for other in [name for name in stacked if name.rpartition("/")[0] == first.rpartition("/")[0] != ""]:
+            if other != first and first in graph.ancestors([other], stop=rounds, controls=False):
+                return [first, other]
+    return []
 
 
 def _convolutions(whole: WholeGraph, names: Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.variable_reads import READS, variable_read
 from workloads.lifted.graph import TensorId
 from workloads.lifted.plan import Effect
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 from workloads.support.wording import FEW, counted, listed
 
 #: Products whose second input is a layer's weight.
@@ -84,12 +85,15 @@ def weights_drawn_anew(whole: WholeGraph) -> Iterator[Hazard]:
     """Finds layers whose weight is drawn anew in every step, since it is no variable; one hazard for all."""
     graph = whole.graph
     drawn = [name for name in graph.nodes if name in whole.minimized and _is_drawn(whole, name)]
-    if drawn:
+    tables = [name for name in whole.minimized_ops("Gather", "GatherV2") if _is_drawn_table(whole, name)]
+    for name in (drawn + tables)[:1]:
+        does = f"takes rows of {graph.inputs(name)[0].node}" if name in tables else "multiplies by "
+        does += "" if name in tables else graph.inputs(name)[1].node
         yield Hazard(
             "WEIGHT_DRAWN_ANEW",
-            drawn[0],
-            f"{drawn[0]} ({graph.type(drawn[0])}) multiplies by {graph.inputs(drawn[0])[1].node}, random numbers that "
-            "are drawn again in every step: they are no variable, and nothing trains them",
+            name,
+            f"{name} ({graph.type(name)}) {does}, random numbers that are drawn again in every step: they are no "
+            "variable, and nothing trains them",
             "make a variable of it; for parity, draw the same numbers in each step",
         )
 
@@ -104,16 +108,45 @@ def _is_drawn(whole: WholeGraph, layer: str) -> bool:
     if graph.type(layer) not in op_types.LAYERS or graph.nodes[layer].attr["transpose_b"].b:
         return False
     entered, weight = (tensor.node for tensor in graph.inputs(layer)[:2])
+    if not _is_as_initialized(whole, weight):
+        return False
+    kinds = {graph.type(name) for name in graph.ancestors([entered], controls=False)}
+    return any(map(op_types.is_source, kinds)) and graph.type(graph.origin(TensorId(entered, 0)).node) != "Cholesky"
+
+
+def _is_as_initialized(whole: WholeGraph, weight: str) -> bool:
+    """Whether a node holds random numbers, scaled and shifted at most."""
+    graph = whole.graph
     while graph.type(weight) in _DRAWN_BY and not op_types.is_random(graph.type(weight)):
         inputs = graph.inputs(weight)[: 1 if graph.type(weight) == "Reshape" else 2]
         varying = [tensor.node for tensor in inputs if whole.value(tensor.node) is None]
         if len(varying) != 1:
             return False
         weight = varying[0]
-    if not op_types.is_random(graph.type(weight)):
+    return op_types.is_random(graph.type(weight))
+
+
+def _is_drawn_table(whole: WholeGraph, lookup: str) -> bool:
+    """Whether words of data are looked up in random numbers of a constant size, of which a layer takes the rows.
+
+    Random rows that are added to others, or multiply them, are noise, of which some examples have the same.
+    """
+    graph = whole.graph
+    table, words = (tensor.node for tensor in graph.inputs(lookup)[:2])
+    if is_gradient_op(lookup) or words not in whole.data or not _is_as_initialized(whole, table):
         return False
-    kinds = {graph.type(name) for name in graph.ancestors([entered], controls=False)}
-    return any(map(op_types.is_source, kinds)) and graph.type(graph.origin(TensorId(entered, 0)).node) != "Cholesky"
+    sizes = [name for name in graph.ancestors([table], controls=False) if op_types.is_random(graph.type(name))]
+    if any(graph.type(graph.inputs(name)[0].node) != "Const" for name in sizes if graph.inputs(name)):
+        return False
+    todo = [lookup]
+    while todo:
+        for user in [use.node for use in graph.users(todo.pop()) if not is_gradient_op(use.node)]:
+            kind = graph.type(user)
+            if kind in (*op_types.ADDITIONS, "Sub", "Mul", "Select", "SelectV2"):
+                return False
+            if kind in ("Identity", "Reshape", "Squeeze", "ExpandDims", "Transpose", "Cast"):
+                todo.append(user)
+    return True
 
 
 def weights_in_half_precision(whole: WholeGraph) -> Iterator[Hazard]:

@@ -54,6 +54,14 @@ def test_logits_that_an_activation_made_are_named(activation, kind, cross_entrop
     assert hazard.id == "LOGITS_ACTIVATED" and f"{kind} ({kind}) gives for logits: " in hazard.description
 
 
+@pytest.mark.parametrize("activation, count", [(tf.sigmoid, 1), (tf.identity, 0)])
+def test_activated_logits_of_a_weighted_cross_entropy_are_named(activation, count):
+    def weighted(logits):
+        return tf.nn.weighted_cross_entropy_with_logits(tf.ones([2, 3]) * fed("z", 2, 1), logits, 3.0)
+
+    assert [hazard.id for hazard in found(activation, weighted)] == ["LOGITS_ACTIVATED"] * count
+
+
 def as_ones(logits):
     """Times ones, as a distribution does with its parameters, of the shape of what it gives the probability of."""
     return logits * tf.ones_like(fed("actions", None, 1))

@@ -6,8 +6,8 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards import examples, inputs
-from legacy.saved.hazards.training import changes
+from legacy.saved.hazards import inputs
+from legacy.saved.hazards.training import changes, constant_examples
 from tests.legacy.saved.graphs import graph_of, saved, traced
 
 v1 = tf.compat.v1
@@ -34,7 +34,7 @@ def test_examples_that_are_constants_of_the_graph():
 
         graph = saved(traced(build), trainable_variables=["w"])
         found = analyse_graph(graph, "small")
-        return [hazard.id for hazard in examples.no_input(WholeGraph(graph, found), found)]
+        return [hazard.id for hazard in constant_examples.no_input(WholeGraph(graph, found), found)]
 
     given = tf.constant([3.0, 4.0])
     assert hazards(lambda w: tf.reduce_sum(given.numpy() * w)) == ["NO_INPUT"]
@@ -45,15 +45,17 @@ def test_examples_that_are_constants_of_the_graph():
     kept = {"initializer": [3.0, 4.0], "trainable": False, "use_resource": False}
     assert hazards(lambda w: tf.reduce_sum(v1.get_variable("examples", **kept) * w)) == []
 
-    def taken(examples, is_of_rows=False):
+    def taken(examples, is_of_rows=False, count=None):
         queue = tf.queue.FIFOQueue(4, [tf.float32], [[2]])
         queue.enqueue_many([examples]) if is_of_rows else queue.enqueue([examples])
-        return queue.dequeue()
+        return queue.dequeue_many(count) if count else queue.dequeue()
 
     assert hazards(lambda w: tf.reduce_sum(taken(given.numpy()) * w)) == ["NO_INPUT"]
     assert hazards(lambda w: tf.reduce_sum(taken(v1.placeholder(tf.float32, [2])) * w)) == []
     assert hazards(lambda w: tf.reduce_sum(taken(v1.random_uniform([2])) * w)) == []
     assert hazards(lambda w: tf.reduce_sum(taken(np.ones([5, 2], np.float32), is_of_rows=True) * w)) == []
+    assert hazards(lambda w: tf.reduce_sum(taken(np.ones([5, 2], np.float32), True, 3) * w)) == []
+    assert hazards(lambda w: tf.reduce_sum(taken(np.ones([5, 2], np.float32), True, 5) * w)) == ["NO_INPUT"]
 
 
 @pytest.mark.parametrize(

@@ -64,3 +64,22 @@ def test_layers_of_a_stack_of_cells_are_named(layers, count):
         return x
 
     assert [hazard.id for hazard in found(network)] == ["LAYERS_SHARE_WEIGHT"] * count
+
+
+@pytest.mark.parametrize(
+    "scope, times, count", [("multi_rnn_cell/cell_0", 2, 1), ("cell_0", 2, 0), ("multi_rnn_cell/cell_0", 1, 0)]
+)
+def test_a_cell_that_a_loop_runs_twice_in_one_round_is_named(scope, times, count):
+    def network(x, filters):
+        kernel = v1.get_variable("kernel", [2, 2], use_resource=False)
+        x = tf.reshape(conv(x, filters, 1), [-1, 2])
+
+        def cells(step, state):
+            with tf.name_scope(scope):
+                for _ in range(times):
+                    state = tf.tanh(tf.matmul(state, kernel))
+            return step + 1, state
+
+        return v1.while_loop(lambda step, state: step < 3, cells, [0, x], name="rnn/while")[1]
+
+    assert [hazard.id for hazard in found(network)] == ["LAYERS_SHARE_WEIGHT"] * count

@@ -69,6 +69,23 @@ def test_random_directions_samples_and_noise_with_a_covariance_are_no_weights(pr
     assert [hazard.id for hazard in found] == ["WEIGHT_DRAWN_ANEW"] * count
 
 
+@pytest.mark.parametrize(
+    "rows, count",
+    [
+        (lambda words, x: tf.gather(v1.random_uniform([9, 4], -1.0, 1.0), words), 1),
+        (lambda words, x: tf.gather(variable("table", [9, 4]), words), 0),
+        (lambda words, x: x + tf.gather(v1.random_normal([9, 4]), words), 0),  # noise that groups of examples share
+        (lambda words, x: x * tf.gather(v1.random_uniform([9, 4]), words), 0),
+    ],
+)
+def test_a_table_of_words_that_is_drawn_anew_is_named(rows, count):
+    def loss(x):
+        words = v1.placeholder(tf.int32, [2], "words")
+        return tf.reduce_mean(tf.square(rows(words, x) @ variable("v", [4, 1])))
+
+    assert [hazard.id for hazard in weights.weights_drawn_anew(whole_of(loss))] == ["WEIGHT_DRAWN_ANEW"] * count
+
+
 @pytest.mark.parametrize("dtype", [tf.float16, tf.float32])
 def test_weights_of_16_bits_are_named(dtype):
     def loss(x):
