@@ -47,6 +47,7 @@ GRAPH_CHECKS = (
     other_tables.tables_of_other_numbers,
     similarities.minimized_similarities,
     bounded_critics.bounded_critics,
+    bounded_critics.critics_without_bound,
 )
 
 #: Checks that need an analysis.

@@ -3,7 +3,7 @@
 Here: checks of terms that are made of weights alone, and of norms that have weights in them. Not here: terms of data
 (`losses`), decay in an update (`updates`). Start with `terms.py`, then `counts.py`."""
 
-from legacy.saved.hazards.penalties import magnitudes, nested, norms_with_weights, repeated, signs, zeros
+from legacy.saved.hazards.penalties import magnitudes, nested, norms_with_weights, overwhelming, repeated, signs, zeros
 
 #: Checks of the graph alone, in the order of the page; `counts.regularization` uses an analysis where there is one.
 GRAPH_CHECKS = (
@@ -13,5 +13,6 @@ GRAPH_CHECKS = (
     signs.subtracted_penalties,
     signs.penalties_of_untrained,
     magnitudes.sums_of_weights,
+    overwhelming.overwhelming_penalties,
     norms_with_weights.clipped_by_norms_with_weights,
 )

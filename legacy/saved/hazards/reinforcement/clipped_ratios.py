@@ -1,4 +1,4 @@
-"""Hazard of a clipped surrogate objective that takes the better of two values, in place of the worse."""
+"""Hazards of a clipped objective, of a policy or of values, that takes the better of two values and not the worse."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.directions import minimized_targets
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.basics.linear_signs import linear_signs
+from legacy.saved.hazards.basics.linear_weights import constant_factor
+from legacy.saved.hazards.basics.squares import squared
+from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 
@@ -21,6 +24,15 @@ def optimistic_surrogates(whole: WholeGraph) -> Iterator[Hazard]:
             if is_gradient_op(name) or (kind, sign) not in (("Maximum", -1), ("Minimum", 1)):
                 continue
             terms = [graph.origin(tensor).node for tensor in graph.inputs(name)]
+            if any(_are_free_and_clipped_errors(whole, *pair) for pair in (terms, terms[::-1])):
+                yield Hazard(
+                    "CLIPPING_OPTIMISTIC",
+                    name,
+                    f"{name} takes the smaller of two squared errors, of a value and of one whose change is clipped: "
+                    "beyond the bounds the free error counts where it is smaller, and nothing stops the change",
+                    "use the larger of both; for parity keep it",
+                )
+                return
             if any(_are_free_and_clipped(whole, *pair) for pair in (terms, terms[::-1])):
                 yield Hazard(
                     "CLIPPING_OPTIMISTIC",
@@ -38,6 +50,33 @@ def _are_free_and_clipped(whole: WholeGraph, free: str, clipped: str) -> bool:
     ratios = [factor for factor in one if whole.graph.type(factor) == "Exp" and factor not in other]
     bounded = [factor for factor in other if factor not in one]
     return len(ratios) == len(bounded) == 1 and _unclipped(whole, bounded[0]) == ratios[0] and len(one) == 2
+
+
+def _are_free_and_clipped_errors(whole: WholeGraph, free: str, clipped: str) -> bool:
+    """Whether nodes are (v - r)^2 and (u + clip(v - u) - r)^2, as of a value v that was u before."""
+    one, other = (_sides_of_error(whole, name) for name in (free, clipped))
+    common = one & other
+    values, bounded = one - common, other - common
+    if not len(common) == len(values) == len(bounded) == 1:
+        return False
+    total = bounded.pop()
+    terms = [whole.graph.origin(tensor).node for tensor in whole.graph.inputs(total)]
+    changes = [_unclipped(whole, term) for term in terms] if whole.graph.type(total) in op_types.SUMS_OF_TWO else []
+    sources = [[whole.graph.origin(tensor).node for tensor in whole.graph.inputs(name)] for name in changes if name]
+    return any(whole.graph.type(name) == "Sub" for name in changes if name) and any(
+        source[:1] == list(values) and source[1:2] == [term] for source in sources for term in terms
+    )
+
+
+def _sides_of_error(whole: WholeGraph, name: str) -> set[str]:
+    """The two nodes whose difference a node squares, perhaps times a constant; none of any other node."""
+    scaled = constant_factor(whole, name)
+    name = whole.graph.origin(TensorId(scaled[0], 0)).node if scaled is not None else name
+    inner = squared(whole, name)
+    if inner is not None:
+        name = inner.node
+    is_difference = whole.graph.type(name) == ("SquaredDifference" if inner is None else "Sub")
+    return {whole.graph.origin(tensor).node for tensor in whole.graph.inputs(name)} if is_difference else set()
 
 
 def _factors(whole: WholeGraph, name: str) -> list[str]:

@@ -52,3 +52,21 @@ def test_the_bounds_may_be_fed(lower, upper, count):
         return tf.reduce_mean(tf.minimum(losses * ratio, losses * clipped))
 
     assert found(optimistic_surrogates, total) == ["CLIPPING_OPTIMISTIC"] * count
+
+
+@pytest.mark.parametrize(
+    "choose, change, count",
+    [
+        (tf.minimum, lambda value, old: value - old, 1),
+        (tf.maximum, lambda value, old: value - old, 0),
+        (tf.minimum, lambda value, old: value - 2.0 * old, 0),
+    ],
+)
+def test_the_smaller_of_the_free_and_the_clipped_error_of_a_value_is_named(choose, change, count):
+    def total():
+        value = tf.reduce_sum(fed("x", 8, 4) @ variable("w", 4, 1), 1)
+        old, returns = fed("old", 8), fed("returns", 8)
+        clipped = old + tf.clip_by_value(change(value, old), -0.2, 0.2)
+        return 0.5 * tf.reduce_mean(choose(tf.square(value - returns), tf.square(clipped - returns)))
+
+    assert found(optimistic_surrogates, total) == ["CLIPPING_OPTIMISTIC"] * count
