@@ -33,13 +33,17 @@ def unequal_weight_sentences(
 
 
 def _untrained(analysed: AnalysedStep, trainable: Sequence[str], changed: set[str]) -> Iterator[str]:
-    """Trainable variables that the losses depend on, and that no op of the graph changes."""
-    ends = [parse_tensor_name(name).node for phase in analysed.phases for name in phase.losses]
-    before = analysed.graph.ancestors(ends, controls=False)
-    left = [name for name in dict.fromkeys(trainable) if name in before and name not in changed]
-    if left:
-        variables = counted(len(left), "trainable variable")
-        yield f"no op changes {variables} that the loss depends on: {listed(left, SEVERAL)}"
+    """Trainable variables that losses, or gradients without a loss, depend on, and that no op of the graph changes."""
+    losses = [name for phase in analysed.phases for name in phase.losses]
+    gradients = [one.tensor for phase in analysed.phases if not phase.losses for one in phase.combine]
+    said: set[str] = set()
+    for names, of in ((losses, "the loss depends"), (gradients, "gradients depend")):
+        before = analysed.graph.ancestors([parse_tensor_name(name).node for name in names], controls=False) - said
+        left = [name for name in dict.fromkeys(trainable) if name in before and name not in changed]
+        said |= before
+        if left:
+            variables = counted(len(left), "trainable variable")
+            yield f"no op changes {variables} that {of} on: {listed(left, SEVERAL)}"
 
 
 def _unclipped(combining: Sequence[Row]) -> Iterator[str]:

@@ -10,13 +10,19 @@ from legacy.saved.analysis.loss_scale import may_be_its_own, sizes_of_inputs
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.basics.joint_losses import is_differentiated_by_each
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.graph.differentiation import differentiated
+from legacy.saved.graph.differentiation import differentiated, differentiations
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
 from legacy.saved.hazards.basics.weighed_values import made_by_weights
 from workloads.lifted.graph import parse_tensor_name
 from workloads.lifted.plan import Phase
+from workloads.lifted.tensors.gradient_names import is_gradient_op
 
+#: Ops that join gradients, and hand them on.
+_JOINS_GRADIENTS = (
+    *("Add", "AddN", "AddV2", "Concat", "ConcatV2", "ExpandDims", "Identity", "Mean", "Mul", "Pack"),
+    *("RealDiv", "Reshape", "Sum"),
+)
 #: Relative difference within which two towers' terms count alike.
 TOLERANCE = 1e-5
 
@@ -58,9 +64,23 @@ def takes_means(found: Analysis, phase: Phase) -> bool:
 
 
 def losses_differentiated_by_each(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
-    """Finds train ops of which each tower differentiates the one loss of all towers, which gives N equal gradients."""
+    """Finds train ops of which each tower differentiates the one loss of all towers, which gives N equal gradients.
+
+    So does each device, where none has a forward pass of its own, so that all are one tower.
+    """
     count = found.plan.towers
     for phase in found.plan.phases:
+        joined = _joined_gradients(found, phase.combine[0].tensor) if count == 1 and phase.combine else []
+        if len(joined) > 1:
+            yield Hazard(
+                "LOSS_DIFFERENTIATED_BY_EACH",
+                joined[1],
+                f"the same loss of the same examples is differentiated {len(joined)} times, as by each device "
+                f"({joined[0]} and {joined[1]}), and all these gradients are equal: their mean is one of them, and "
+                "nothing is computed in parallel",
+                "each replica computes the loss of its own part of the examples; for parity one gradient is enough",
+            )
+            return
         if is_differentiated_by_each(found.cut.graph, count, phase):
             summed = any(one.kind == "sum" and not takes_means(found, phase) for one in phase.combine)
             times = f"their sum is {count} times it" if summed else f"{count} times the work for one gradient"
@@ -72,6 +92,23 @@ def losses_differentiated_by_each(whole: WholeGraph, found: Analysis) -> Iterato
                 "each replica differentiates its own part of the loss, and the sum over replicas is the gradient"
                 + (f"; for parity multiply it by {count}" if summed else ""),
             )
+
+
+def _joined_gradients(found: Analysis, tensor: str) -> list[str]:
+    """The gradients by one variable that a sum or mean joins, if each gradient graph is of one and the same loss."""
+    graph, todo, ends = found.cut.graph, [parse_tensor_name(tensor).node], []
+    while todo:
+        name = todo.pop()
+        if is_gradient_op(name):
+            ends.append(name)
+        elif graph.type(name) in _JOINS_GRADIENTS:
+            todo += [before.node for before in reversed(graph.inputs(name)) if graph.type(before.node) != "Const"]
+        else:
+            return []
+    starts = [differentiations(graph, graph.ancestors([name], controls=False)) for name in ends]
+    roots = {root for one in starts for root in one}
+    losses = {loss for one in starts for targets in one.values() for loss in targets}
+    return ends if len(losses) == 1 and len(roots) == len(ends) and all(len(one) == 1 for one in starts) else []
 
 
 def terms_of_other_towers(whole: WholeGraph) -> Iterator[Hazard]:

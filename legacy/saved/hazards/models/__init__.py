@@ -33,6 +33,7 @@ from legacy.saved.hazards.models.shares import along_queries, over_joined_positi
 GRAPH_CHECKS = (
     unused_dropout.unused_dropout,
     unused_dropout.dropout_by_constants,
+    unused_dropout.dropped_twice,
     frozen_dropout.dropout_of_frozen_layers,
     noise.gumbel_noise,
     old_derivatives.exchanged_peepholes,
@@ -61,6 +62,7 @@ GRAPH_CHECKS = (
     cosines.minimized_cosines,
     cosines.compared_with_themselves,
     units_for_examples.means_over_units,
+    moments.moments_of_another_layout,
     noise.noise_of_one_sign,
     noise.codes_of_one_sign,
     deviations.not_by_the_deviation,

@@ -1,4 +1,4 @@
-"""Hazard of images that are normalized by moments along too few of their axes."""
+"""Hazards of images that are normalized by moments along too few of their axes, or along those of another layout."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 #: Axes along which no normalization takes the moments of images [examples, height, width, channels].
 _ODD = ([0], [1], [2], [0, 1], [0, 2])
 _PASSES = ("Add", "AddV2", "BiasAdd", "Identity", "Relu")
+_NORMALIZATIONS = ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 
 
 def moments_of_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
@@ -35,6 +36,27 @@ def moments_of_parts(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 f"{name} and the variance beside it are moments of {source.node} along axes {listed}: single rows, "
                 "columns or pixels are normalized, and not channels",
                 "use axes 0, 1, 2 for batch normalization, and 1, 2 for instance normalization; for parity keep it",
+            )
+            return
+
+
+def moments_of_another_layout(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds batch normalizations that take another axis for the channels than the convolution before; one for all."""
+    graph = whole.graph
+    for name in whole.minimized_ops(*_NORMALIZATIONS):
+        layer = graph.inputs(name)[0].node
+        while graph.type(layer) in _PASSES and graph.inputs(layer):
+            layer = graph.inputs(layer)[0].node
+        if is_gradient_op(name) or graph.type(layer) not in ("Conv2D", "DepthwiseConv2dNative"):
+            continue
+        own, made = (graph.nodes[one].attr["data_format"].s.decode() or "NHWC" for one in (name, layer))
+        if own != made:
+            yield Hazard(
+                "MOMENTS_OF_PARTS",
+                name,
+                f"{name} normalizes {own} images, and {layer} makes {made} ones: it takes "
+                f"{'rows' if made == 'NHWC' else 'columns'} of the images for channels",
+                "give the normalization the axis of the channels; for parity keep it",
             )
             return
 

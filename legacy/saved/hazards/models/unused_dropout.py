@@ -1,4 +1,4 @@
-"""Hazards of dropout whose result nothing takes, so that the layers behind it drop nothing, or that is not random."""
+"""Hazards of dropout whose result nothing takes, that is not random, or whose result is dropped again."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
 from legacy.saved.hazards.basics.constants import constant_array
-from legacy.saved.hazards.basics.dropout import kept_share
+from legacy.saved.hazards.basics.dropout import dropped_from, kept_share
+from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
+from workloads.lifted.graph import TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops between a layer and its dropout: the scale by the share that is kept.
@@ -109,3 +111,51 @@ def dropout_by_constants(whole: WholeGraph) -> Iterator[Hazard]:
                     "use tf.nn.dropout, which draws a new mask in every step; for parity keep the array",
                 )
                 return
+
+
+def dropped_twice(whole: WholeGraph) -> Iterator[Hazard]:
+    """Finds dropout of what the same dropout left, with no layer between; one hazard for all.
+
+    Shares of other settings are left out, which an author may want one after the other; so are those of other noise,
+    as of whole channels, and those of recurrent cells, whose wrappers drop inputs and outputs of each.
+    """
+    graph = whole.graph
+    for name in [name for name in whole.minimized_ops("Mul") if not is_gradient_op(name) and "cell" not in name]:
+        value = (dropped_from(whole, name) or [""])[0]
+        before = source_of_elements(graph, TensorId(value, 0)).node if value else ""
+        if not before or before not in whole.minimized or not dropped_from(whole, before):
+            continue
+        share, its = (_share_of(whole, one) for one in (name, before))
+        is_loop = any("/while/" in one for one in (name, before))
+        if share is not None and share == its and not is_loop and "cell" not in before:
+            yield Hazard(
+                "DROPPED_TWICE",
+                name,
+                f"{name} applies dropout to what the dropout {before} leaves, with no layer between: a number is kept "
+                "where both keep it, so that more are dropped than the share says",
+                "one dropout; for parity keep both",
+            )
+            return
+
+
+def _share_of(whole: WholeGraph, result: str) -> tuple[object, bool] | None:
+    """(the share, or its node where it is fed, whether it is the rate) of dropout by element; None of any other."""
+    graph = whole.graph
+    for decision in [tensor.node for tensor in graph.inputs(result)]:
+        while graph.type(decision) == "Cast":
+            decision = graph.inputs(decision)[0].node
+        found = kept_share(whole, decision)
+        if found is not None:
+            number, nothing = whole.value(found[0].node), 0.0 if found[1] else 1.0
+            share = graph.origin(found[0]).node if number is None else number
+            return None if number == nothing or not _is_by_element(whole, decision) else (share, found[1])
+    return None
+
+
+def _is_by_element(whole: WholeGraph, decision: str) -> bool:
+    """Whether the random numbers of dropout have the shape of a tensor, and none of its dimensions is 1."""
+    graph = whole.graph
+    draws = [name for name in graph.ancestors([decision], controls=False) if graph.type(name) == "RandomUniform"]
+    sizes = [graph.inputs(name)[0].node for name in draws]
+    numbers = [constant_array(graph, name) for name in sizes if graph.type(name) != "Shape"]
+    return len(draws) == 1 and all(array is not None and 1 not in array[1:] for array in numbers)

@@ -15,7 +15,7 @@ GRAPH = """
     """
 
 
-def sentences(clipped=("no", "no"), averages=(), trained=(("v", "w"),), writes=("v", "w")):
+def sentences(clipped=("no", "no"), averages=(), trained=(("v", "w"),), writes=("v", "w"), has_loss=True):
     """What is said of a step with the weights v and w.
 
     Args:
@@ -23,13 +23,15 @@ def sentences(clipped=("no", "no"), averages=(), trained=(("v", "w"),), writes=(
       averages: weights with a moving average.
       trained: for each train op, the weights that it trains.
       writes: variables that the graph changes.
+      has_loss: whether the graph tells the loss that is differentiated.
     """
     variables = [Variable(name, [], "float32", "weight") for name in "vw"]
     variables += [Variable(name + "/average", [], "float32", "average", of=name) for name in averages]
     phases = [
         types.SimpleNamespace(
             train_op=f"train_{number}",
-            losses=["loss:0"],
+            losses=["loss:0"] if has_loss else [],
+            combine=[types.SimpleNamespace(tensor="loss:0")],
             effects=[Effect(f"rule_{name}", "ApplyAdam", [name], []) for name in names],
         )
         for number, names in enumerate(trained)
@@ -54,6 +56,10 @@ def sentences(clipped=("no", "no"), averages=(), trained=(("v", "w"),), writes=(
         ({"clipped": ("by norm, at 5", "no")}, "train_0: clipping leaves out the gradient of w"),
         ({"averages": ("w",)}, "1 weight has no moving average: v"),
         ({"trained": (("v",),), "writes": ("v",)}, "no op changes 1 trainable variable that the loss depends on: w"),
+        (
+            {"trained": (("v",),), "writes": ("v",), "has_loss": False},
+            "no op changes 1 trainable variable that gradients depend on: w",
+        ),
         ({"trained": (("v",),)}, None),  # an op that other runs take trains w
         ({"trained": (("v", "w"), ("w",))}, "train_0 and train_1 both train 1 weight: w"),
         ({"trained": (("v",), ("w",))}, None),

@@ -5,7 +5,11 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.losses.tower_losses import losses_divided_twice, terms_of_other_towers
+from legacy.saved.hazards.losses.tower_losses import (
+    losses_differentiated_by_each,
+    losses_divided_twice,
+    terms_of_other_towers,
+)
 from tests.legacy.saved.graphs import graph_of, saved, traced
 
 v1 = tf.compat.v1
@@ -190,3 +194,22 @@ def test_a_sum_that_its_examples_divide_is_divided_by_the_towers_besides(loss, c
     analysis = analyse_graph(graph, "small", ["train"])
     found = list(losses_divided_twice(WholeGraph(graph, analysis), analysis))
     assert [hazard.id for hazard in found] == ["LOSS_DIVIDED_TWICE"] * count
+
+
+@pytest.mark.parametrize("is_same, count", [(True, 1), (False, 0)])
+def test_one_loss_that_each_device_differentiates_is_named(is_same, count):
+    def build():
+        weight = v1.get_variable("w", [4, 3], use_resource=False)
+        loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [8, 4], "x") @ weight))
+        losses = [loss, loss if is_same else loss + tf.nn.l2_loss(weight)]
+        optimizer, gradients = v1.train.AdamOptimizer(), []
+        for number, each in enumerate(losses):
+            with tf.device(f"/gpu:{number}"):
+                gradients.append(optimizer.compute_gradients(each)[0][0])
+        mean = tf.reduce_mean(tf.concat([tf.expand_dims(one, 0) for one in gradients], 0), 0)
+        optimizer.apply_gradients([(mean, weight)], name="train")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = analyse_graph(graph, "small", ["train"])
+    named = [hazard.id for hazard in losses_differentiated_by_each(WholeGraph(graph, found), found)]
+    assert named == ["LOSS_DIFFERENTIATED_BY_EACH"] * count

@@ -5,8 +5,9 @@ import tensorflow as tf
 
 from legacy.saved.analysis.analyse import analyse_graph
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.moments import moments_of_parts
+from legacy.saved.hazards.models.moments import moments_of_another_layout, moments_of_parts
 from tests.legacy.saved.graphs import saved, traced
+from tests.legacy.saved.hazards import minimized
 
 v1 = tf.compat.v1
 
@@ -66,3 +67,19 @@ def test_a_deviation_along_the_examples_may_be_a_feature(normalize, count):
     analysis = analyse_graph(graph, "made-for-a-test", ["train"])
     hazards = list(moments_of_parts(WholeGraph(graph, analysis), analysis))
     assert [hazard.id for hazard in hazards] == ["MOMENTS_OF_PARTS"] * count
+
+
+@pytest.mark.parametrize(
+    "convolved, normalized, is_turned, count",
+    [("NHWC", "NCHW", False, 1), ("NHWC", "NHWC", False, 0), ("NCHW", "NCHW", False, 0), ("NHWC", "NCHW", True, 0)],
+)
+def test_a_normalization_in_another_layout_than_the_convolution_is_named(convolved, normalized, is_turned, count):
+    def loss():
+        kernel = minimized.variable("kernel", 3, 3, 4, 4)
+        images = v1.nn.conv2d(minimized.fed("x", 4, 4, 4, 4), kernel, [1, 1, 1, 1], "SAME", data_format=convolved)
+        images = tf.transpose(images, [0, 3, 1, 2]) if is_turned else images
+        scale, offset = minimized.variable("scale", 4), minimized.variable("offset", 4)
+        images = v1.nn.fused_batch_norm(tf.nn.relu(images), scale, offset, data_format=normalized)[0]
+        return tf.reduce_mean(tf.square(images))
+
+    assert minimized.found(moments_of_another_layout, loss) == ["MOMENTS_OF_PARTS"] * count

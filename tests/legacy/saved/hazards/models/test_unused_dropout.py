@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.basics.whole_graph import WholeGraph
-from legacy.saved.hazards.models.unused_dropout import dropout_by_constants, unused_dropout
+from legacy.saved.hazards.models.unused_dropout import dropout_by_constants, dropped_twice, unused_dropout
 from tests.legacy.saved.graphs import saved, traced
 from tests.legacy.saved.hazards import minimized
 
@@ -120,3 +120,37 @@ def test_dropout_by_a_constant_array_is_named(mask, count):
         return tf.reduce_mean(tf.square(layer * mask.astype(np.float32)))
 
     assert minimized.found(dropout_by_constants, loss) == ["DROPOUT_BY_CONSTANTS"] * count
+
+
+def kept(x, share, shape=(6, 4)):
+    """What dropout of TensorFlow 1.4 leaves."""
+    return x / share * tf.floor(share + v1.random_uniform(list(shape)))
+
+
+@pytest.mark.parametrize(
+    "twice, count",
+    [
+        (lambda x: kept(kept(x, 0.5), 0.5), 1),
+        (lambda x: kept(tf.reshape(kept(x, 0.5), [6, 4]), 0.5), 1),
+        (lambda x: kept(kept(x, 0.5), 0.75), 0),  # each has its own setting
+        (lambda x: kept(kept(x, 1.0), 1.0), 0),
+        (lambda x: kept(tf.tanh(kept(x, 0.5)), 0.5), 0),
+        (lambda x: kept(kept(x, 0.5, (6, 1)), 0.5), 0),
+        (lambda x: kept(x, 0.5) + kept(x, 0.5), 0),
+    ],
+)
+def test_dropout_of_what_dropout_left_is_named(twice, count):
+    def loss():
+        hidden = twice(tf.nn.relu(minimized.fed("x", 6, 3) @ minimized.variable("w", 3, 4)))
+        return tf.reduce_mean(tf.square(hidden @ minimized.variable("v", 4, 1)))
+
+    assert minimized.found(dropped_twice, loss) == ["DROPPED_TWICE"] * count
+
+
+def test_dropout_twice_in_a_cell_is_that_of_its_wrapper():
+    def loss():
+        with tf.name_scope("rnn/basic_cell"):
+            hidden = kept(kept(tf.nn.relu(minimized.fed("x", 6, 3) @ minimized.variable("w", 3, 4)), 0.5), 0.5)
+        return tf.reduce_mean(tf.square(hidden @ minimized.variable("v", 4, 1)))
+
+    assert minimized.found(dropped_twice, loss) == []
