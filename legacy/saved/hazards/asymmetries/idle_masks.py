@@ -85,7 +85,7 @@ def _past(graph: Graph, name: str) -> str:
 
 
 def _past_ones(whole: WholeGraph, name: str) -> str:
-    """What a node is in another shape, where a program repeats it by a product with ones."""
+    """The node whose numbers another one has in another shape, or repeated by a product with ones."""
     name = _past(whole.graph, name)
     factors = [tensor.node for tensor in whole.graph.inputs(name)] if whole.graph.type(name) == "Mul" else []
     others = [factor for factor in factors if filled(whole, factor) != 1]
