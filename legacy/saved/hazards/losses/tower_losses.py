@@ -10,6 +10,7 @@ from legacy.saved.analysis.loss_scale import may_be_its_own, sizes_of_inputs
 from legacy.saved.analysis.reduction.multipliers import multiplier_of_mean
 from legacy.saved.facts.basics.joint_losses import is_differentiated_by_each
 from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.graph import op_types
 from legacy.saved.graph.differentiation import differentiated, differentiations
 from legacy.saved.hazards.basics.hazard import Hazard, listed_towers
 from legacy.saved.hazards.basics.linear_weights import linear_inputs, linear_weights
@@ -20,8 +21,11 @@ from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 #: Ops that join gradients, and hand them on.
 _JOINS_GRADIENTS = (
-    *("Add", "AddN", "AddV2", "Concat", "ConcatV2", "ExpandDims", "Identity", "Mean", "Mul", "Pack"),
-    *("RealDiv", "Reshape", "Sum"),
+    *op_types.ADDITIONS,
+    *op_types.JOINS,
+    *op_types.REDUCTIONS,
+    *op_types.SCALINGS,
+    *("ExpandDims", "Identity", "Pack", "Reshape"),
 )
 #: Relative difference within which two towers' terms count alike.
 TOLERANCE = 1e-5
