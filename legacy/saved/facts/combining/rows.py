@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.combining.clipped import clipping_text, global_norm
+from legacy.saved.facts.combining.data_divisors import factor_in_towers
 from legacy.saved.facts.combining.further import further_combines
 from legacy.saved.facts.combining.words import combination_text
 from legacy.saved.graph import op_types
@@ -37,7 +38,7 @@ def combining_rows(analysed: AnalysedStep, all_reduced: Collection[str] = ()) ->
         for combine in [*phase.combine, *further_combines(analysed, phase)]:
             if weight_of_label(combine.weight) in slots:
                 continue  # the same gradient on its way into a moment of rows
-            kind = combination_text(analysed, phase, combine)
+            kind = combination_text(analysed, phase, combine) + factor_in_towers(analysed, combine)
             ops = _combining_ops(analysed, combine, all_reduced)
             text = clipping_text(analysed, phase, combine)
             norm = global_norm(analysed, phase, combine) if GLOBAL in text else frozenset()

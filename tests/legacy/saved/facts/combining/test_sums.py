@@ -3,6 +3,7 @@
 import pytest
 import tensorflow as tf
 
+from legacy.saved.facts.combining.rows import combining_rows
 from legacy.saved.facts.combining.sums import sum_text
 from legacy.saved.facts.combining.words import combination_text
 from tests.legacy.saved.facts.tower_pages import analysed_step, variable
@@ -88,6 +89,39 @@ def step_of_words(make_loss, combine):
 def test_sums_that_are_divided_by_a_number_of_the_data(make_loss, combine, sentence):
     step = step_of_words(make_loss, combine)
     assert sum_text(step, step.phases[0]) == sentence
+
+
+def mean_of(make):
+    """Makes a combination: the mean of what each tower's `make(gradient, number of words)` gives."""
+
+    def combine(gradients, words):
+        made = []
+        for tower, (gradient, number) in enumerate(zip(gradients, words)):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                made.append(make(gradient, number))
+        return tf.reduce_mean(made, 0)
+
+    return combine
+
+
+@pytest.mark.parametrize(
+    "make, are",
+    [
+        (
+            lambda g, words: g * (words / 12.0),
+            "mean, of gradients that each tower multiplies by tower_0_1/truediv:0, a number that the data give",
+        ),
+        (
+            lambda g, words: g / words,
+            "mean, of gradients that each tower divides by tower_0/Sum:0, a number that the data give",
+        ),
+        (lambda g, words: g * 0.5, "mean, times 0.5"),
+        (lambda g, words: tf.clip_by_norm(g, 1.0), "mean"),  # by a number that the gradient gives
+    ],
+)
+def test_gradients_times_numbers_of_the_data(make, are):
+    step = step_of_words(lambda total, words: total, mean_of(make))
+    assert [row["are"] for row in combining_rows(step)] == [are]
 
 
 @pytest.mark.parametrize(
