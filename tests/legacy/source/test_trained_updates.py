@@ -356,7 +356,7 @@ PROGRAMS = {
     masked_weight: "tf.repeat(tf.ones([12, 12]) - tf.linalg.band_part(",
     mean_of_the_inputs: "    part = context.all_reduce(tf.distribute.ReduceOp.MEAN, part)",
     rows_clipped_by_each_towers_norm: "tf.linalg.global_norm([gradients[name] for name in WEIGHTS])",
-    rows_made_dense_scaled_and_clipped: "gradients[name][0] / 8.0",
+    rows_made_dense_scaled_and_clipped: "gradients[name] / 8.0",
     rows_of_one_tower: '    rows = ["net/wide", "net/emb"]',
     parts_of_a_gradient: "    return add_in_order([ratio, ratio2, ratio3]) + 0.01 * ",
     rows_of_adam: '    rows = ["net/emb"]',
