@@ -82,6 +82,7 @@ ANALYSIS_CHECKS = (
     norms.norms_over_examples,
     lengths_of_activations.lengths_of_activations,
     sums_over_examples.likelihoods_over_examples,
+    sums_over_examples.means_of_one_number,
     scaled_up.scores_scaled_up,
     along_queries.shares_along_queries,
     over_joined_positions.shares_over_joined_positions,

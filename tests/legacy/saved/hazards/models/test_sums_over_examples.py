@@ -1,9 +1,10 @@
-"""Mixtures whose components are summed, beside sums over the examples."""
+"""Sums along the examples, beside those along other axes."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
-from legacy.saved.hazards.models.sums_over_examples import likelihoods_over_examples
+from legacy.saved.hazards.models.sums_over_examples import likelihoods_over_examples, means_of_one_number
 from tests.legacy.saved.hazards.minimized import fed, found_by_analysis, variable
 
 
@@ -18,3 +19,30 @@ def test_a_sum_of_likelihoods_along_the_examples_is_named(axis, pairs, count):
         return -tf.reduce_mean(tf.reduce_logsumexp(scores - tf.square(scores), axis))
 
     assert found_by_analysis(likelihoods_over_examples, total) == ["SUM_OVER_EXAMPLES"] * count
+
+
+def mean_of_scalar(scalar):
+    """`tf.reduce_mean` of one number, as TensorFlow 1.x writes it: over no axes."""
+    return tf.reduce_mean(scalar, np.zeros([0], np.int32))
+
+
+@pytest.mark.parametrize(
+    "rows, total, count",
+    [
+        (None, lambda x, w: mean_of_scalar(tf.reduce_sum(x)), 1),
+        (8, lambda x, w: tf.reduce_mean(x) + 1e-7 * mean_of_scalar(tf.reduce_sum(x)), 1),
+        (None, lambda x, w: mean_of_scalar(tf.reduce_sum(x) - 0.5 * tf.reduce_sum(tf.sigmoid(x))), 1),
+        (None, lambda x, w: tf.reduce_mean(tf.reduce_sum(x, axis=1)), 0),
+        (None, lambda x, w: mean_of_scalar(tf.reduce_mean(x)), 0),
+        (None, lambda x, w: tf.reduce_sum(x), 0),
+        (None, lambda x, w: mean_of_scalar(tf.reduce_sum(x)) / 8.0, 0),
+        (None, lambda x, w: mean_of_scalar(tf.reduce_sum(x) / tf.reduce_sum(fed("mask", None))), 0),
+        (None, lambda x, w: tf.reduce_mean(x) + mean_of_scalar(tf.reduce_sum(tf.square(w))), 0),
+    ],
+)
+def test_a_mean_of_a_sum_of_all_elements_is_named(rows, total, count):
+    def loss():
+        w = variable("w", 4, 5)
+        return total(tf.square(fed("x", rows, 4) @ w), w)
+
+    assert found_by_analysis(means_of_one_number, loss) == ["MEAN_OF_ONE_NUMBER"] * count
