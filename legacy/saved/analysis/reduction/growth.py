@@ -9,6 +9,7 @@ import numpy as np
 from legacy.saved.analysis.reduction.guarded_quotients import without_guard
 from legacy.saved.analysis.reduction.loops_over_examples import has_row_per_example
 from legacy.saved.analysis.reduction.static_sizes import static_number
+from legacy.saved.analysis.reduction.unrolled_examples import is_sum_of_each_row
 from legacy.saved.graph import op_types
 from legacy.saved.graph.imported import ImportedGraph
 from workloads.lifted.graph import Graph, TensorId
@@ -90,10 +91,22 @@ class Growth:
             computed = [tensor for tensor in inputs if tensor.node in self._data]
             return self.power(computed[0]) if len(computed) == 1 else None
         if kind == "Mul" or kind in op_types.QUOTIENTS:
-            return self._of_product(inputs, kind != "Mul")
+            return 0 if self._is_mean_of_rows(inputs, kind != "Mul") else self._of_product(inputs, kind != "Mul")
         if self._imported.shape(*term) != ():
             return None
         return 0 if {self.power(value) for value in inputs} <= {0} else None
+
+    def _is_mean_of_rows(self, inputs: Sequence[TensorId], is_quotient: bool) -> bool:
+        """Whether what is computed for one example after another is added up, and divided by their number."""
+        computed = [tensor for tensor in inputs if tensor.node in self._data]
+        if not self._batch or len(computed) != 1 or (is_quotient and computed[0] != inputs[0]):
+            return False
+        factor = static_number(self._graph, self._imported, inputs[computed[0] == inputs[0]])
+        if factor is None or np.ndim(factor) or not factor:
+            return False
+        times = (float(factor) if is_quotient else 1 / float(factor)) / self._batch
+        is_count = abs(times - 1) < _TOLERANCE
+        return is_count and is_sum_of_each_row(self._graph, self._imported, self._data, computed[0], self._batch)
 
     def _of_product(self, inputs: Sequence[TensorId], is_quotient: bool) -> int | None:
         left, right = (self.power(tensor) for tensor in inputs)
@@ -255,6 +268,8 @@ class Growth:
         """Whether a reduction is along the first dimension, which the examples have."""
         source, axes = self._graph.inputs(name)[:2]
         shape, taken = self._imported.shape(*source), self._imported.constant(*axes)
+        if taken is not None and shape is None and np.all(np.ravel(taken) > 0):
+            return False  # of an open rank, as of a placeholder without a shape
         if taken is None or not shape:
             return True
         is_first = not {0, -len(shape)}.isdisjoint(np.ravel(taken).tolist())

@@ -150,6 +150,32 @@ def test_a_count_of_a_fixed_number_of_examples_is_a_divisor():
     assert _power(lambda x, mask, w: v1.losses.compute_weighted_loss(x), batch=4) == 0
 
 
+def test_a_python_loop_over_the_examples_is_divided_by_their_number():
+    """What the loop computes for one example may be anything; a factor of 0.5 in it is no number of examples."""
+
+    def objects(x):
+        return tf.while_loop(lambda i, _: i < 3, lambda i, total: (i + 1, total + x[i] * 0.5), (0, 0.0))[1]
+
+    def loss(x, mask, w):
+        return sum(tf.exp(objects(x[row])) for row in range(2)) / 2.0 + tf.nn.l2_loss(w)
+
+    assert _power(loss, batch=2) == 0
+    assert _power(lambda x, mask, w: 2.0 * loss(x, mask, 0.0), batch=2) == 0
+    assert _power(lambda x, mask, w: sum(tf.exp(objects(x[row])) for row in range(2)), batch=2) != 0
+
+
+@pytest.mark.parametrize("axes, power", [([1, 2], 0), ([2], 0), ([0, 1, 2], 1), ([-1], 1)])
+def test_a_sum_of_what_has_no_shape(axes, power):
+    """As of a placeholder without a shape, whose examples are the first dimension."""
+
+    def build():
+        x = v1.placeholder(tf.float32, None, "x")
+        tf.identity(tf.reduce_mean(tf.reduce_sum(tf.square(x), axes)), "loss")
+
+    context = Context(traced(build))
+    assert Growth(context.graph, context.imported, context.data, None).power(TensorId("loss", 0)) == power
+
+
 def test_a_long_sum_of_penalties_is_no_deep_recursion():
     def loss(x, mask, w):
         total = tf.reduce_mean(x)
