@@ -20,6 +20,7 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
     """The first tower's loss of each train op, and the terms that it is the sum of."""
     rows = []
     for phase in analysed.phases:
+        rows += [{"train op": phase.train_op, "term": name, "is": is_} for name, is_ in _only_loss(analysed, phase)]
         for tensor in phase.losses[:1]:
             is_sum = not phase.shared_loss or is_linear(analysed, phase)
             factor = (
@@ -52,6 +53,21 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
             for term in _shared_terms(analysed, phase)
         ]
     return rows
+
+
+def _only_loss(analysed: AnalysedStep, phase: Phase) -> list[tuple[str, str]]:
+    """(tensor, what it is) of the losses, and their terms, of the one tower that trains, where others' are dropped."""
+    trained = [tower for tower, gradients in enumerate(phase.gradients) if gradients]
+    if phase.losses or len(trained) != 1 or analysed.plan.towers == 1:
+        return []
+    graph, towers = analysed.graph, analysed.context.towers
+    targets = [
+        without_zero(graph, TensorId(name, 0)) for name in differentiated(graph, graph.ancestors([phase.train_op]))
+    ]
+    text = f"the loss of tower {analysed.numbers.of(trained[0])}, which alone is differentiated"
+    own = [target for target in targets if towers.tower_of(target.node) == trained[0]]
+    terms = [term for target in own for term in terms_of_sum(graph, target.node)]
+    return [*((target.name, text) for target in own), *((term, _term_text(analysed, term)) for term in terms)]
 
 
 def _owner_of_loss(analysed: AnalysedStep) -> str:

@@ -125,6 +125,32 @@ def test_a_loss_that_one_tower_alone_differentiates_is_its_own_and_no_like_of_ot
     assert found["tower_0/aux:0"] == "a loss that tower 0 alone differentiates"
 
 
+@pytest.mark.parametrize("kept", [0, 1])
+def test_the_loss_of_the_one_tower_that_trains_is_on_the_page(kept):
+    """A loop overwrites its gradients, or takes those of the first tower."""
+
+    def build():
+        part = parts("x", 8, 3)
+
+        def loss(tower):
+            moving = variable("moving", trainable=False)  # what each tower runs besides
+            moved = moving.assign_sub(0.1 * (moving - tf.reduce_mean(part(tower))))
+            v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, moved)
+            penalty = tf.multiply(0.01, tf.nn.l2_loss(variable("w", 3, 2)), name="decay")
+            return tf.add(squares(part(tower)), penalty, name="loss")
+
+        def update(pairs):
+            with tf.control_dependencies(v1.get_collection(v1.GraphKeys.UPDATE_OPS)):
+                descend(pairs)
+
+        program(loss, update, lambda gradients: gradients[kept])()
+
+    rows = {row["term"]: row["is"] for row in sections_of(build)["losses"]}
+    assert rows[f"tower_{kept}/loss:0"] == f"the loss of tower {kept}, which alone is differentiated"
+    assert rows[f"tower_{kept}/decay"].startswith("depends on weights only: a regularizer")
+    assert not any(term.startswith(f"tower_{1 - kept}/") for term in rows)
+
+
 def test_each_of_several_losses_that_one_call_differentiates_is_a_loss():
     def several():
         x = parts("x", 8, 3)
