@@ -19,7 +19,7 @@ BATCHES = {
     "ExperimentalMapAndBatchDataset": -3,
 }
 #: Datasets that give the elements of their first input as they are, perhaps some of them, or in another order.
-_HANDS_ON = ("Prefetch", "Repeat", "Shuffle", "Take", "Skip", "Cache", "Shard", "Options", "Model", "Optimize")
+HANDS_ON = ("Prefetch", "Repeat", "Shuffle", "Take", "Skip", "Cache", "Shard", "Options", "Model", "Optimize")
 
 
 def dataset_nodes(graph: Graph, iterator: str) -> dict[str, Any]:
@@ -61,6 +61,6 @@ def rows_of_batches(graph: Graph, iterator: str) -> int | None:
             number = nodes.get(node.input[BATCHES[node.op]].partition(":")[0])
             rows = None if number is None else scalar_constant(number)
             return None if rows is None else int(rows)
-        if not node.op.startswith(_HANDS_ON):
+        if not node.op.startswith(HANDS_ON):
             return None
     return None

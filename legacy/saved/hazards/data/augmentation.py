@@ -6,16 +6,21 @@ from collections.abc import Iterator
 
 import tensorflow as tf
 
-from legacy.saved.facts.basics.whole_graph import WholeGraph
+from legacy.saved.facts.basics.whole_graph import WholeGraph, scalar_constant
+from legacy.saved.facts.inputs.mapped_elements import mapped_element, with_maps
 from legacy.saved.graph import op_types
 from legacy.saved.hazards.basics.cross_entropies import cross_entropies
 from legacy.saved.hazards.basics.elements import source_of_elements
 from legacy.saved.hazards.basics.hazard import Hazard
 from legacy.saved.hazards.data.random_numbers import draw_of
-from workloads.lifted.graph import TWO_WAY_SWITCHES, TensorId
+from workloads.lifted.graph import TWO_WAY_SWITCHES, Graph, TensorId
 from workloads.lifted.tensors.gradient_names import is_gradient_op
 
 _INTERPOLATIONS = ("ResizeBilinear", "ResizeBicubic", "ResizeArea")
+#: Ops that resize parts of images, and the methods by which they interpolate: the default is bilinear.
+_CROPS, _LINEAR_CROPS = ("CropAndResize",), (b"", b"bilinear")
+#: Ops that resize label maps by giving each pixel the class of one.
+_CHOICES_OF_PIXELS = ("ResizeNearestNeighbor",)
 _PASSES = ("ExpandDims", "Identity", "Reshape", "Slice", "Squeeze", "StridedSlice", "Transpose", *op_types.TURNS)
 _WHOLE_NUMBERS = [dtype.as_datatype_enum for dtype in (tf.int32, tf.int64, tf.uint8)]
 
@@ -60,45 +65,52 @@ def _deciders(whole: WholeGraph, name: str) -> dict[str, str]:
 
 
 def interpolated_labels(whole: WholeGraph) -> Iterator[Hazard]:
-    """Finds maps of classes that are resized by interpolation and then made whole numbers; one hazard for all."""
+    """Finds maps of classes that are resized by interpolation and then made whole numbers; one hazard for all.
+
+    The ops of `Dataset.map` may do it.
+    """
+    graph = with_maps(whole.graph, (*_INTERPOLATIONS, *_CROPS))
     for entropy in cross_entropies(whole):
-        cast = _cast_to_whole_numbers(whole, entropy.labels)
-        resized = _resized(whole, whole.graph.inputs(cast)[0]) if cast else ""
-        if resized:
-            yield Hazard(
-                "LABELS_INTERPOLATED",
-                resized,
-                f"{resized} ({whole.graph.type(resized)}) interpolates class labels of pixels, and {cast} rounds the "
-                f"result to integers, which {entropy.op} takes as classes: between classes 0 and 2 appears class 1",
-                "resize label maps with nearest-neighbor interpolation; for parity keep it",
-            )
-            return
+        for cast in _casts_to_whole_numbers(graph, mapped_element(whole.graph, graph, entropy.labels)):
+            resized = _resized(graph, graph.inputs(cast)[0])
+            if resized:
+                yield Hazard(
+                    "LABELS_INTERPOLATED",
+                    resized,
+                    f"{resized} ({graph.type(resized)}) interpolates class labels of pixels, and {cast} rounds the "
+                    f"result to integers, which {entropy.op} takes as classes: between classes 0 and 2 appears class 1",
+                    "resize label maps with nearest-neighbor interpolation; for parity keep it",
+                )
+                return
 
 
-def _cast_to_whole_numbers(whole: WholeGraph, labels: TensorId) -> str:
-    """The op that makes whole numbers of fractions on the way to labels; "" if there is none."""
-    graph, todo = whole.graph, [labels]
+def _casts_to_whole_numbers(graph: Graph, labels: TensorId) -> Iterator[str]:
+    """Yields the ops that make whole numbers of fractions on the way to labels."""
+    todo, seen = [labels], {labels}
     while todo:
         tensor = todo.pop()
-        kind, attributes = graph.type(tensor.node), graph.nodes[tensor.node].attr
+        kind, attributes, further = graph.type(tensor.node), graph.nodes[tensor.node].attr, graph.inputs(tensor.node)
         if kind == "Cast":
             if attributes["DstT"].type in _WHOLE_NUMBERS and attributes["SrcT"].type not in _WHOLE_NUMBERS:
-                return tensor.node
-            todo.append(graph.inputs(tensor.node)[0])
+                yield tensor.node
+                continue
         elif kind in ("Minimum", "Maximum"):  # of the classes that are left, without that of ignored pixels
-            todo += [one for one in graph.inputs(tensor.node) if whole.value(one.node) is None]
-        elif kind in (*_PASSES, "OneHot", "Pack", "Split", "Merge"):
-            todo += graph.inputs(tensor.node)[op_types.divided_input(kind) :][: None if kind == "Pack" else 1]
-    return ""
+            further = [one for one in further if scalar_constant(graph.nodes[one.node]) is None]
+        elif kind in (*_PASSES, *_CHOICES_OF_PIXELS, "OneHot", "Split"):
+            further = further[op_types.divided_input(kind) :][:1]
+        elif kind not in ("Pack", "Merge"):
+            continue
+        todo += [before for before in further if before not in seen]
+        seen.update(further)
 
 
-def _resized(whole: WholeGraph, tensor: TensorId) -> str:
+def _resized(graph: Graph, tensor: TensorId) -> str:
     """The interpolation whose result a tensor holds, perhaps a part of it or turned round; "" if there is none."""
-    graph, todo, seen = whole.graph, [tensor], {tensor}
+    todo, seen = [tensor], {tensor}
     while todo:
         tensor = todo.pop()
         kind, inputs = graph.type(tensor.node), graph.inputs(tensor.node)
-        if kind in _INTERPOLATIONS:
+        if kind in _INTERPOLATIONS or (kind in _CROPS and graph.nodes[tensor.node].attr["method"].s in _LINEAR_CROPS):
             return tensor.node
         if kind in (*_PASSES, "Merge", "Select", "SelectV2", *TWO_WAY_SWITCHES):
             further = inputs if kind == "Merge" else inputs[1:] if kind.startswith("Select") else inputs[:1]

@@ -83,6 +83,7 @@ BILINEAR = v1.image.ResizeMethod.BILINEAR
         (lambda image, mask: resized(BILINEAR)(image, mask[:3]), 1),
         (lambda image, mask: (image, flip(resized(BILINEAR)(image, mask[:3])[1])), 1),
         (lambda image, mask: resized(v1.image.ResizeMethod.NEAREST_NEIGHBOR)(image, mask[:3]), 0),
+        (lambda image, mask: (image, tf.cast(cropped(mask[..., 0]), tf.int32)[..., None]), 1),
         (lambda image, mask: (image, tf.minimum(tf.cast(resized(BILINEAR)(image, mask[:3])[1], tf.int32), 2)), 1),
         (lambda image, mask: (image, tf.cast(resized(BILINEAR)(image, mask[:3])[1] > 0.5, tf.int32)), 0),
         (lambda image, mask: (v1.image.resize_images(image[:3], [6, 6]), mask), 0),
@@ -90,6 +91,51 @@ BILINEAR = v1.image.ResizeMethod.BILINEAR
 )
 def test_interpolated_classes_are_named(prepare, count):
     assert found(interpolated_labels, prepare) == ["LABELS_INTERPOLATED"] * count
+
+
+def cropped(mask, method="bilinear"):
+    """The middle of a mask [6, 6], as large as it, and made whole numbers again."""
+    boxes, examples = tf.constant([[0.1, 0.1, 0.9, 0.9]]), tf.constant([0])
+    large = v1.image.crop_and_resize(mask[None, :, :, None], boxes, examples, [6, 6], method=method)
+    return tf.cast(tf.squeeze(large), tf.int32)
+
+
+def sometimes(change):
+    return lambda mask: tf.cond(tf.random.uniform([]) < 0.1, lambda: change(mask), lambda: mask)
+
+
+def of_dataset(prepare, one_shot=False):
+    """The hazards of a segmentation whose dataset maps images [6, 6, 2] and masks [6, 6]."""
+
+    def build():
+        w = v1.get_variable("w", [2, 3], use_resource=False)
+        examples = (tf.ones([8, 6, 6, 2]), tf.ones([8, 6, 6], tf.int32))
+        data = tf.data.Dataset.from_tensor_slices(examples).map(prepare).shuffle(8).batch(2)
+        make = v1.data.make_one_shot_iterator if one_shot else v1.data.make_initializable_iterator
+        image, mask = make(data).get_next()
+        logits = tf.reshape(tf.reshape(image, [-1, 2]) @ w, [-1, 6, 6, 3])
+        loss = v1.nn.sparse_softmax_cross_entropy_with_logits(labels=tf.reshape(mask, [-1, 6, 6]), logits=logits)
+        v1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(loss), name="train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["w"]))
+    return [hazard.id for hazard in interpolated_labels(whole)]
+
+
+@pytest.mark.parametrize("one_shot", [False, True])
+@pytest.mark.parametrize(
+    "prepare, count",
+    [
+        (lambda image, mask: (image, cropped(mask)), 1),
+        (lambda image, mask: (image, sometimes(cropped)(mask)), 1),
+        (lambda image, mask: (image, cropped(mask, "nearest")), 0),
+        (lambda image, mask: (v1.image.resize_images(image[:3], [6, 6]), mask), 0),
+        # an image that is made whole numbers again
+        (lambda image, mask: (tf.cast(cropped(image[..., 0]), tf.float32)[..., None] * image, mask), 0),
+        (lambda image, mask: (image, tf.cast(v1.image.resize_images(image[:3], [6, 6])[..., 0] > 0.5, tf.int32)), 0),
+    ],
+)
+def test_classes_that_a_dataset_interpolates_are_named(prepare, count, one_shot):
+    assert of_dataset(prepare, one_shot) == ["LABELS_INTERPOLATED"] * count
 
 
 def mixed(share, values, turn=lambda values: tf.reverse(values, [0])):
