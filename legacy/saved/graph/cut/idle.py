@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from legacy.saved.graph import op_types
 from legacy.saved.graph.assignments import ASSIGNMENTS
-from workloads.lifted.graph import Graph
+from workloads.lifted.graph import TWO_WAY_SWITCHES, Graph
 from workloads.lifted.graph.old_ops import registered_op
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def idle_nodes(
 ) -> set[str]:
     """Returns those of some nodes that change nothing, and of which no other node takes a result.
 
+    A constant in a branch of a `cond` waits for the branch, and is there in no other: what it waits for is not idle.
+
     Args:
       graph: the whole graph.
       names: the nodes.
@@ -58,7 +60,9 @@ def idle_nodes(
     """
     idle: set[str] = set()
     for name in reversed(graph.order(set(names))):
-        taken = any(use.node in members and use.node not in idle for use in graph.users(name))
+        users = [use.node for use in graph.users(name)]
+        users += graph.after(name) if _begins_branch(graph, name) else []
+        taken = any(user in members and user not in idle for user in users)
         if not taken and name not in kept and (graph.type(name) in checks or not _changes(graph, name)):
             idle.add(name)
     return idle
@@ -75,6 +79,11 @@ def make_idle(node: NodeDef, controls: Iterable[str]) -> None:
     node.Clear()
     node.name, node.op, node.device = name, "NoOp", device
     node.input.extend("^" + before for before in controls)
+
+
+def _begins_branch(graph: Graph, name: str) -> bool:
+    """Whether a node runs in one branch only since it takes what a `Switch` hands to it."""
+    return any(graph.type(tensor.node) in TWO_WAY_SWITCHES for tensor in graph.inputs(name))
 
 
 def _changes(graph: Graph, name: str) -> bool:

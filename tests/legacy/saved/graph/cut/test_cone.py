@@ -163,6 +163,38 @@ def test_a_result_of_python_that_is_used_is_an_input():
     assert list(found.origins) == ["clock"] and found.graph.type("time") == "Cast"
 
 
+CHOICE_BY_PYTHON = """
+    batch = Placeholder()
+    w = VariableV2()
+    loss = Mul(batch, w)
+    rows = PyFunc(batch)
+    is_any = Greater(rows, rows)
+    branches = Switch(is_any, is_any)
+    in_other = Identity(branches)
+    nothing = Const(^in_other)
+    own = Switch(loss, is_any)
+    mean = Mean(own:1)
+    total = Merge(nothing, mean)
+    train = ApplyGradientDescent(w, total)
+    """
+
+
+def test_a_constant_of_a_branch_that_python_decides_is_in_no_other_branch():
+    """Such as the loss of 0 where no anchor of a detector was chosen: beside the mean, either would be taken."""
+    found = cone.extract_cone(graph_of(CHOICE_BY_PYTHON), ["train"]).graph
+    assert (found.type("branches"), found.type("in_other")) == ("Switch", "Identity")
+    assert found.controls("nothing") == ["in_other"]
+
+
+def test_a_branch_that_orders_updates_alone_is_not_decided():
+    text = CHOICE_BY_PYTHON.replace("Merge(nothing, mean)", "Identity(loss)").replace("total)", "total, ^note)")
+    found = cone.extract_cone(
+        graph_of(text.replace("Const(^in_other)", "Cast(in_other, ^in_other)\n note = Identity(nothing)")), ["train"]
+    )
+    assert {found.graph.type(name) for name in ("branches", "in_other")} == {"NoOp"}
+    assert "rows" not in found.origins
+
+
 def test_every_used_output_of_a_source_is_a_placeholder_with_its_dtype_and_shape():
     graph = graph_of(
         """
