@@ -14,6 +14,7 @@ from legacy.saved.analysis.other_numbers.equal_copies import begun_apart
 from legacy.saved.data_trial.fitting import fit_made_up_data
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.facts.basics.unsafe_ops import python_in_model, python_note
+from legacy.saved.facts.inputs.reshaped_rows import rows_of_reshapes
 from legacy.saved.facts.inputs.tower_batch import usual_batch
 from legacy.saved.facts.program_facts import description_fields, program_facts
 from legacy.saved.graph import graph_file
@@ -108,6 +109,8 @@ def lift_graph(
     found = found._replace(start=_start_values(found, checkpoint))
     _describe_start(found)
     start = found.start.arrays
+    if found.plan.batch is None:
+        found.plan.batch = rows_of_reshapes(AnalysedStep(found))  # the graph runs with no other number
     found.plan.usual_batch = usual_batch(AnalysedStep(found))
     own: Sequence[Arrays] = ()
     if options.own_data is not None:

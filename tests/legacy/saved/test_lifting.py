@@ -92,6 +92,19 @@ def test_a_switch_that_the_checkpoint_holds_otherwise_is_named(value, feed, told
     assert [note for note in notes if note] == [note for note in plan.notes if "holds" in note] == told
 
 
+@pytest.mark.parametrize("sizes, batch", [([2, 6], 2), ([-1, 6], None)])
+def test_a_graph_that_reshapes_its_batch_to_constant_sizes_takes_no_other(sizes, batch, tmp_path):
+    with tf.Graph().as_default():
+        w = v1.get_variable("w", [3], initializer=v1.ones_initializer(), use_resource=False)
+        layer = w * v1.placeholder(tf.float32, [None, 2, 3], name="x")
+        loss = tf.reduce_mean(tf.square(tf.reshape(tf.nn.relu(layer), sizes)))
+        v1.train.GradientDescentOptimizer(0.5).minimize(loss, name="train")
+        path = str(tmp_path / "program.meta")
+        v1.train.export_meta_graph(path)
+    assert lift_graph(path, str(tmp_path / "lift")).batch == batch
+    assert load_lift(str(tmp_path / "lift")).default_global_batch(3) == 3 * (batch or 8)
+
+
 def test_the_lift_of_the_same_graph_has_the_same_digest(graph_file, tmp_path):
     for name in ("a", "b"):
         lift_graph(graph_file, str(tmp_path / name))

@@ -73,10 +73,10 @@ def examples_of_tower(analysed: AnalysedStep) -> int | None:
 
 
 def usual_batch(analysed: AnalysedStep) -> int | None:
-    """Returns a tower's examples by the old graph's slices or dataset where its inputs take any; None if none tells."""
+    """Returns a tower's examples by the old graph's slices, dataset or reshapes where its inputs take any; or None."""
     if analysed.plan.batch is not None or _divided_behind_the_first(analysed) is not None:
         return None
-    return _part_of_slices(analysed) or _part_of_dataset(analysed)
+    return _part_of_slices(analysed) or _part_of_dataset(analysed) or rows_of_reshapes(analysed)
 
 
 def _part_of_dataset(analysed: AnalysedStep) -> int | None:

@@ -102,3 +102,42 @@ def reshaped(sizes, copied=False):
 def test_a_reshape_to_constant_sizes_tells_the_examples(inputs, text, number):
     analysed = analysed_step(lambda: program(inputs())())
     assert batch_of_tower(analysed) == text and examples_of_tower(analysed) == number
+
+
+def reshaped_layer(layer, sizes):
+    """Images of any number, of which each tower reshapes what a layer makes."""
+
+    def inputs():
+        parts = [v1.placeholder(tf.float32, [None, 4, 4, 3], name) for name in "ab"]
+        return lambda tower: squares(tf.reshape(tf.reshape(layer(parts[tower]), sizes), [-1, 3]))
+
+    return inputs
+
+
+def convolved(x, stride=1):
+    weight = tf.ones([1, 1, 3, 3])
+    return tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(255.0 * x, weight, stride, "SAME"), tf.ones([3])))
+
+
+def joined(x):
+    red, green, blue = tf.split(x, 3, 3)
+    return tf.concat([blue - 103.9, green, red], 3)
+
+
+@pytest.mark.parametrize(
+    "layer, sizes, text, number",
+    [
+        (convolved, [8, 4, 3], "2, by the sizes of a reshape", 2),
+        (lambda x: tf.nn.max_pool2d(convolved(x), 2, 2, "SAME"), [2, 2, 3], "1, by the sizes of a reshape", 1),
+        (lambda x: convolved(joined(x)), [4, 4, 3], "1, by the sizes of a reshape", 1),
+        (lambda x: x[:, :, :2], [8, 3], "1, by the sizes of a reshape", 1),
+        (lambda x: tf.nn.relu(x)[:2], [8, 4, 3], "its inputs take any", None),  # some examples
+        (lambda x: tf.transpose(x, [1, 0, 2, 3]), [8, 4, 3], "its inputs take any", None),
+        (lambda x: tf.concat([x, x], 0), [8, 4, 3], "its inputs take any", None),
+        (lambda x: tf.reduce_max(x, 0), [4, 4, 3], "its inputs take any", None),
+        (convolved, [-1, 4, 3], "its inputs take any", None),
+    ],
+)
+def test_a_reshape_of_a_layer_to_constant_sizes_tells_the_examples(layer, sizes, text, number):
+    analysed = analysed_step(lambda: program(reshaped_layer(layer, sizes)())())
+    assert batch_of_tower(analysed) == text and examples_of_tower(analysed) == number
