@@ -23,11 +23,12 @@ from legacy.saved.hazards.losses import (
     unbounded,
     unused_directions,
 )
-from legacy.saved.hazards.losses.masks import counts, masked_losses, masks_of_means
+from legacy.saved.hazards.losses.masks import counts, masked_losses, masks_of_means, repeated_logarithms
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
     terms.repeated_terms,
+    repeated_logarithms.repeated_logarithms,
     tower_losses.terms_of_other_towers,
     terms.logarithms_of_probabilities,
     logits.activated_logits,
