@@ -42,6 +42,9 @@ def mapped_element(graph: Graph, mapped: Graph, tensor: TensorId) -> TensorId:
       graph: the whole graph.
       mapped: the one that `with_maps` made of it.
       tensor: of the whole graph.
+
+    Returns:
+      The tensor of the mapped graph; the same if no op takes it.
     """
     uses = [use for use in graph.users(tensor.node) if use.output == tensor.output]
     return mapped.inputs(uses[0].node)[uses[0].position] if uses else tensor
