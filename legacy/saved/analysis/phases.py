@@ -32,7 +32,7 @@ from workloads.lifted.pieces.cutter import Cutter
 from workloads.lifted.plan import Combine, ControlDependency, Phase, ReadVersion, ResultExchange, TensorType, Variable
 from workloads.lifted.tensors import gradient_names
 from workloads.support.errors import InputError
-from workloads.support.wording import SEVERAL
+from workloads.support.wording import SEVERAL, listed
 
 
 def analyse_phase(context: Context, target: str, others: Sequence[str] = ()) -> PhaseParts:
@@ -201,7 +201,7 @@ def phase_notes(context: Context, phase: PhaseParts) -> Iterator[str]:
         if shape and set(shape) != {1} and phase.losses[0].node in differentiated(context.graph, phase.members):
             yield f"{phase.target}: the loss {name} has the shape {list(shape)}; what is minimized is its sum"
     if phase.other_losses:
-        others = ", ".join(row[0].name for row in phase.other_losses[:SEVERAL])
+        others = listed([row[0].name for row in phase.other_losses], SEVERAL)
         yield f"{phase.target}: further losses are differentiated besides {phase.losses[0].name}: {others}"
 
 

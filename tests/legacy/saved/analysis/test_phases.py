@@ -103,6 +103,8 @@ def test_notes_name_losses_with_a_shape_and_further_losses():
 
     assert notes("loss", []) == ["train: the loss loss:0 has the shape [4]; what is minimized is its sum"]
     assert notes("mean", [[tensor("loss")]]) == ["train: further losses are differentiated besides mean:0: loss:0"]
+    many = notes("mean", [[tensor("loss")]] * 8)
+    assert [text.endswith("loss:0, loss:0 and 2 more") for text in many] == [True]
     assert notes("mean", []) == []
 
 
