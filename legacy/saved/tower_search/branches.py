@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import re
 from collections.abc import Collection, Iterator
 
+from legacy.saved.graph import op_types
 from legacy.saved.tower_search.labelling.labellings import Labelling, Source
 from legacy.saved.tower_search.towers import Towers
 from workloads.lifted.graph import ENTERS, TWO_WAY_SWITCHES, Graph, device_of
@@ -50,7 +52,7 @@ def may_be_towers(
 
     A Siamese network, a classifier of each position, the heads of several tasks and the members of an ensemble have
     parts with numbers, too, on the CPU or one GPU. Towers stand on devices, are called so, or each differentiates its
-    own loss by weights that they share.
+    own loss by weights that they share, or by copies of the weights that get the mean of the gradients.
 
     Args:
       graph: the subgraph that a step runs.
@@ -70,7 +72,30 @@ def may_be_towers(
     if not {towers.tower_of(name) for name in targets} >= set(range(towers.count)):
         return False
     users = _forward_users_by_weight(graph, weights, towers)
-    return not weights or any(len({towers.tower_of(name) for name in found} - {None}) > 1 for found in users)
+    if not weights or any(len({towers.tower_of(name) for name in found} - {None}) > 1 for found in users):
+        return True
+    return labelling.source is Source.GRADIENTS and _compute_from_copies(graph, towers, weights)
+
+
+def _compute_from_copies(graph: Graph, towers: Towers, weights: Collection[str]) -> bool:
+    """Returns whether each tower computes from variables of its own, of the weights' shapes, and from no weight.
+
+    The workers of one process do: their gradients are averaged, a server's weights get the mean, and every worker's
+    copy is set to them. Whether the step sets the copies does not matter here; the program may do it in another run.
+    """
+    own: dict[int, collections.Counter[bytes]] = collections.defaultdict(collections.Counter)
+    wanted: collections.Counter[bytes] = collections.Counter()
+    variables = graph.of_types(*op_types.VARIABLES)
+    for name, users in zip(variables, _forward_users_by_weight(graph, variables, towers)):
+        owners = {tower for tower in map(towers.tower_of, users) if tower is not None}
+        shape = graph.nodes[name].attr["shape"].shape.SerializeToString(deterministic=True)
+        if name in weights:
+            if owners:
+                return False
+            wanted[shape] += 1
+        elif len(owners) == 1:
+            own[owners.pop()][shape] += 1
+    return bool(wanted) and all(not wanted - own[tower] for tower in range(towers.count))
 
 
 def _forward_users_by_weight(

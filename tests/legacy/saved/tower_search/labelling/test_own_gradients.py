@@ -75,6 +75,43 @@ def test_other_losses_are_one_tower(losses_of):
     assert towers_of(losses_of)[1].count == 1
 
 
+def towers_of_workers(names, shape=(3, 3)):
+    """The towers of a server that gets the mean of workers' gradients, which each take by the variable of its name."""
+
+    def build():
+        variables = {
+            name: tf.raw_ops.VariableV2(shape=[3, 3] if name == "w" else shape, dtype=tf.float32, name=name)
+            for name in dict.fromkeys(["w", *names])
+        }
+        gradients = []
+        for number, name in enumerate(names):
+            value = tf.identity(variables[name])
+            x = v1.placeholder(tf.float32, [4, 3], f"x{number}")
+            (gradient,) = tf.gradients(tf.reduce_mean(layer(x, tf.reshape(value, [3, 3]))), [value])
+            gradients.append(tf.reshape(gradient, [3, 3]))
+        mean = tf.reduce_mean(tf.stack(gradients), 0)
+        tf.raw_ops.ApplyGradientDescent(var=variables["w"], alpha=0.5, delta=mean, name="train")
+
+    graph = traced(build)
+    return find_towers(graph, ImportedGraph(graph), ["w", *names], [graph.inputs("train")[2]], ["w"])
+
+
+def test_workers_that_compute_from_copies_of_a_servers_weights_are_towers():
+    towers = towers_of_workers(["copy", "other_copy", "third_copy"])
+    assert (towers.count, towers.found_by) == (3, "backward passes of their own")
+
+
+@pytest.mark.parametrize(
+    "names, shape",
+    [
+        (["copy", "other_copy"], (9,)),  # variables of other shapes are no copies
+        (["w", "copy"], (3, 3)),  # one part trains the weights, and the other is another network
+    ],
+)
+def test_parts_with_variables_of_another_kind_are_one_tower(names, shape):
+    assert towers_of_workers(names, shape).count == 1
+
+
 def test_weights_that_join_passes_in_different_orders_tell_nothing():
     text = """
         a = Placeholder()
