@@ -151,6 +151,33 @@ def test_the_loss_of_the_one_tower_that_trains_is_on_the_page(kept):
     assert not any(term.startswith(f"tower_{1 - kept}/") for term in rows)
 
 
+@pytest.mark.parametrize("by_all", (False, True))
+def test_the_losses_of_train_ops_that_each_differentiate_one_towers_are_told(by_all):
+    """Two optimizers, each of one tower's loss, which run in turn; and twins, of which each takes both towers' mean."""
+
+    def build():
+        x, rows = parts("x", 8, 3), []
+        for tower in range(2):
+            with tf.device(f"/gpu:{tower}"), tf.name_scope(f"tower_{tower}"):
+                w = variable("w" if by_all else f"w_{tower}", 3, 1)
+                error = tf.reduce_mean(tf.square(tf.matmul(x(tower), w)))
+                loss = tf.add(error, 0.1 * tf.reduce_sum(tf.square(w)), name="loss")
+                rows.append((tf.gradients(loss, [w])[0], w))
+        for tower, (gradient, w) in enumerate(rows):
+            taken = mean([row[0] for row in rows]) if by_all else gradient
+            v1.train.GradientDescentOptimizer(0.1).apply_gradients([(taken, w)], name=f"train_{tower}")
+
+    losses = sections_of(build, ("train_0", "train_1"))["losses"]
+    found = {(row["train op"], row["term"]): row["is"] for row in losses}
+    for turn in range(2):
+        told = [term for train_op, term in found if train_op == f"train_{turn}"]
+        tower = 0 if by_all else turn
+        own = "the loss of the first tower" if by_all else f"a loss that tower {turn} alone differentiates"
+        assert found[f"train_{turn}", f"tower_{tower}/loss:0"] == own
+        assert len(told) == 3  # its data term and its regularizer as well
+    assert len(losses) == 6
+
+
 def test_each_of_several_losses_that_one_call_differentiates_is_a_loss():
     def several():
         x = parts("x", 8, 3)
