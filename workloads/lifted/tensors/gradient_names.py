@@ -22,6 +22,8 @@ ROOT = re.compile(r"^(.*/)?gradients(_\d+)?/(Fill(_\d+)?|grad_ys_\d+|Const(_\d+)
 MOST_NAMES = 1 << 17
 #: Graphs whose gradient graphs are kept: a saved one, and the part of it that a step runs.
 MOST_GRAPHS = 4
+#: Op types of variables, which no gradient graph has.
+VARIABLES = ("Variable", "VariableV2", "VarHandleOp", "AutoReloadVariable")
 #: Beginnings of its name in that scope: most nodes can be told by these alone.
 ROOT_NAMES = ("Fill", "grad_ys_", "Const", "ones")
 
@@ -47,8 +49,28 @@ def in_gradient_graphs(names: Iterable[str]) -> set[str]:
 
 @functools.lru_cache(maxsize=MOST_GRAPHS)
 def gradient_nodes(graph: Graph) -> frozenset[str]:
-    """Returns the nodes of a graph that `tf.gradients` made; they are looked for once, and asked for many times."""
-    return frozenset(in_gradient_graphs(graph.nodes))
+    """Returns the nodes of a graph that `tf.gradients` made; they are looked for once, and asked for many times.
+
+    A program's own scope may have that name, too, such as that of variables in which gradients are added up: these are
+    none, and nor is what is computed of them alone, as their mean.
+    """
+    found = in_gradient_graphs(graph.nodes)
+    variables = found.intersection(graph.of_types(*VARIABLES))
+    return frozenset(found - _of_variables(graph, variables, found) if variables else found)
+
+
+def _of_variables(graph: Graph, variables: Collection[str], found: Collection[str]) -> set[str]:
+    """Returns variables in the scope of a gradient graph, with their ops, and what is computed of them alone there.
+
+    Args:
+      graph: the graph.
+      variables: those whose names are in such a scope.
+      found: all nodes in such scopes.
+    """
+    own = {name for name in found if any(name.startswith(f"{variable}/") for variable in variables)}.union(variables)
+    backward = {name for name in found if name not in own and (is_gradient_op(name) or gradient_scope(name))}
+    gradients = graph.descendants(backward, controls=False)
+    return own | graph.descendants(own, controls=False).intersection(found) - gradients
 
 
 @functools.lru_cache(maxsize=MOST_NAMES)

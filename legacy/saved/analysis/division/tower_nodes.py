@@ -8,9 +8,9 @@ from legacy.saved.analysis.reduction.means_of_one import is_mean_of_one
 from legacy.saved.graph import op_types
 from legacy.saved.graph.conditions import enters_a_branch
 from legacy.saved.graph.variables import VariableUses
-from legacy.saved.runs.accumulation import dependent_on_gradients
+from legacy.saved.runs.accumulation import accumulators, dependent_on_gradients
 from workloads.lifted.graph import Graph
-from workloads.lifted.tensors.gradient_names import in_gradient_graphs, is_gradient_op
+from workloads.lifted.tensors.gradient_names import gradient_nodes, is_gradient_op
 from workloads.support.errors import InputError
 
 #: Ops that prepare a gradient for the average, where their other inputs are constants.
@@ -91,16 +91,17 @@ def _update_arithmetic(step: LabelledStep) -> set[str]:
     Such an optimizer may read a slot that it has changed, as `AdamOptimizer` does for rows; of a single tower, all of
     it depends on that tower's data alone.
     """
-    gradients = in_gradient_graphs(step.members)
+    gradients = gradient_nodes(step.graph) & step.members
     computed = step.graph.ancestors(gradients | {name for name, _ in step.losses}, controls=False)
     return step.graph.descendants(gradients, controls=False) - computed
 
 
 def _useful_nodes(step: LabelledStep) -> set[str]:
-    """Nodes that losses and update rules depend on."""
+    """Nodes that losses, update rules and sums of gradients that are kept between runs depend on."""
     ends = {name for name, _ in step.losses}
+    kept = {name for writes in accumulators(step.graph, step.state.rules).values() for name in writes}
     for effect in step.order.effects:
-        if effect in step.state.rules:
+        if effect in step.state.rules or effect in kept:
             ends |= {producer for producer, _ in step.graph.inputs(effect)}
     return step.graph.ancestors(ends, stop=set(step.order.effects), controls=False) & step.members
 
@@ -144,7 +145,7 @@ def _take_sums_of_parts(step: LabelledStep, tower_nodes: dict[str, int]) -> None
     A result of a tower that it uses itself, and one loss of all towers too, has such a gradient.
     """
     graph = step.graph
-    sums = [name for name in in_gradient_graphs(step.members) if graph.type(name) in op_types.ADDITIONS]
+    sums = [name for name in gradient_nodes(step.graph) & step.members if graph.type(name) in op_types.ADDITIONS]
     for name in [name for name in sums if name not in tower_nodes]:
         takers = {tower_nodes.get(user) for user, _, _ in graph.users(name) if user in step.members}
         makers = {tower_nodes[tensor.node] for tensor in graph.inputs(name) if tensor.node in tower_nodes}

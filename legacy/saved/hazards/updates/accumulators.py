@@ -22,6 +22,7 @@ def kept_gradients(whole: WholeGraph) -> Iterator[Hazard]:
         changes.get(variable, []).append(name)
     sums = sums_of_gradients(whole.graph, kept)
     endless = [variable for variable in kept if variable in sums and set(changes[variable]) == set(kept[variable])]
+    endless = [variable for variable in endless if f"{variable}/Assign" not in whole.members]
     if endless:
         yield Hazard(
             "ACCUMULATOR_NEVER_RESET",
@@ -99,7 +100,8 @@ def _resets_of_other_runs(
         is_run = whole.members.issuperset(adding) and variable in whole.graph.ancestors(
             [name for name in whole.applies if name in whole.members], controls=False
         )
-        if is_run and resets and not whole.members.intersection(changes[variable]).difference(adding):
+        is_set = whole.members.intersection([*changes[variable], f"{variable}/Assign"]).difference(adding)
+        if is_run and resets and not is_set:
             left[variable] = resets[0]
     if left:
         yield Hazard(

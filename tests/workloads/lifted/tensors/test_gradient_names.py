@@ -2,6 +2,7 @@ import doctest
 
 import pytest
 
+from tests.legacy.saved.graphs import graph_of
 from workloads.lifted.tensors import gradient_names
 
 
@@ -94,3 +95,24 @@ def test_a_scope_with_the_name_of_a_node_is_no_gradient_graph():
     assert gradient_names.in_gradient_graphs(own[1:]) == {*own[1:]}
     inside = ["gradients/w/gradients", "gradients/w/gradients/tag"]
     assert gradient_names.in_gradient_graphs(inside) == {*inside}, "in a scope of tf.gradients"
+
+
+def test_variables_in_a_scope_of_that_name_are_no_gradients():
+    """As sums of gradients by the names of their weights, and their mean by a sum's own name."""
+    graph = graph_of("""
+        w = VariableV2()
+        gradients/w = VariableV2()
+        gradients/w/read = Identity(gradients/w)
+        train/gradients/w = Mul(gradients/w/read, gradients/w/read)
+        loss = Neg(w)
+        train/gradients/Fill = Fill(loss)
+        train/gradients/loss_grad/Neg = Neg(train/gradients/Fill)
+        train/gradients/joined = Add(gradients/w/read, train/gradients/loss_grad/Neg)
+        """)
+    made = {"Fill", "loss_grad/Neg", "joined"}
+    assert gradient_names.gradient_nodes(graph) == {f"train/gradients/{name}" for name in made}
+
+
+def test_what_a_program_computes_in_a_scope_of_that_name_without_variables_stays_there():
+    graph = graph_of("w = VariableV2()\ngradients/half = Neg(w)\ngradients/loss_grad/Neg = Neg(gradients/half)\n")
+    assert gradient_names.gradient_nodes(graph) == {"gradients/half", "gradients/loss_grad/Neg"}

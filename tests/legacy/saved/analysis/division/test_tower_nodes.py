@@ -88,3 +88,27 @@ def test_a_gradient_enters_a_branch_outside_of_the_towers_behind_its_tower(of_th
     )
     towers = dict(STEP_TOWERS, entering=0, **({"chosen": 0} if of_the_tower else {}))
     assert tower_nodes(text, towers) == (towers if of_the_tower else STEP_TOWERS)
+
+
+@pytest.mark.parametrize("is_applied", [True, False])
+def test_a_gradient_that_a_run_keeps_for_another_ones_update_is_the_towers(is_applied):
+    """It may depend on a statistic that the run moves, by which batch normalization of 0.12 shifts its moments."""
+    step = """
+        w = VariableV2()
+        mean = VariableV2()
+        total = VariableV2()
+        rate = Const()
+        x = Placeholder()
+        shifted = Sub(x, mean)
+        loss = Mul(shifted, w)
+        gradients/loss_grad/Mul = Mul(shifted, w)
+        keep = AssignAdd(total, gradients/loss_grad/Mul)
+        move = AssignSub(mean, x)
+        kept = Identity(total)
+        train = ApplyGradientDescent(w, rate, kept)
+        """
+    step = step if is_applied else step.replace("rate, kept", "rate, rate")
+    towers = dict.fromkeys(["shifted", "loss", "gradients/loss_grad/Mul"], 0)
+    writes = {"keep": ["total"], "move": ["mean"], "train": ["w"]}
+    found = tower_nodes(step, towers, losses=["loss"], writes=writes, reads={"shifted": ["mean"]}, data=("x",))
+    assert ("gradients/loss_grad/Mul" in found) == is_applied

@@ -125,6 +125,31 @@ def test_a_reset_that_no_run_of_the_period_runs_is_named(runs, ids):
     assert [hazard.id for hazard in found] == ids
 
 
+@pytest.mark.parametrize("scope", ["sums", "gradients"])
+@pytest.mark.parametrize("has_reset", [False, True])
+@pytest.mark.parametrize("last, ids", [([], ["ACCUMULATOR_NEVER_RESET"]), (["sums_anew"], [])])
+def test_the_run_of_a_sums_initializer_sets_it_back(scope, has_reset, last, ids):
+    """As `tf.initialize_variables(sums)`; the sums may be named like the nodes of a gradient graph."""
+
+    def build():
+        w = v1.get_variable("w", [4, 1], use_resource=False)
+        with v1.variable_scope(scope):
+            total = v1.get_variable("w", [4, 1], use_resource=False, trainable=False, initializer=tf.zeros)
+        loss = tf.reduce_mean(tf.square(v1.placeholder(tf.float32, [2, 4], "x") @ w))
+        with tf.name_scope("train"):
+            (gradient,) = tf.gradients(loss, [w])
+            mean = tf.divide(total, 2.0, name=total.op.name)
+        tf.group(v1.assign_add(total, gradient), name="keep")
+        v1.train.GradientDescentOptimizer(0.5).apply_gradients([(mean, w)], name="apply")
+        v1.variables_initializer([total], name="sums_anew")
+        if has_reset:
+            v1.assign(total, tf.zeros([4, 1]), name="reset")
+
+    graph = saved(traced(build), trainable_variables=["w"])
+    found = kept_gradients(WholeGraph(graph, analyse_graph(graph, "made-for-a-test", ["keep", "keep", "apply", *last])))
+    assert [hazard.id for hazard in found] == ids
+
+
 @pytest.mark.parametrize("runs, ids", [(["train"], ["ACCUMULATOR_NEVER_RESET"]), (["begin", "train"], [])])
 def test_a_sum_that_only_another_run_begins_is_named(runs, ids):
     """The first run of a period sets the sum to its own gradients, and the last one adds its own and applies it."""
