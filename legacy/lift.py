@@ -78,8 +78,12 @@ def main(graph: str) -> int:
     feed = saved_graph_flags.feed_from_flags(FLAGS)
     carry = None if FLAGS.carry is None else command.assignments(FLAGS.carry, "--carry", "fed=tensor")
     values = input_files.checkpoint_size(FLAGS.checkpoint) if FLAGS.checkpoint else 0
+    crash = "made-up data that do not fit each other can do that: give the program's own by --data; or is it damaged?"
     limits = isolation.limits_of_runs(
-        saved_graph_flags.graph_size(graph), values, "--data gives the sizes of smaller batches"
+        saved_graph_flags.graph_size(graph),
+        values,
+        "--data gives the sizes of smaller batches",
+        isolation.Limits().crash if FLAGS.data else crash,
     )
     return command.isolated(lambda: _lift(graph, feed, carry, settings), f"graph file: {graph!r}", limits)
 

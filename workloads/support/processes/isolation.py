@@ -40,11 +40,13 @@ class Limits(NamedTuple):
       bytes: resident memory.
       seconds: processor time; a child that waits instead is ended after three times as long.
       advice: what may be the reason that a limit is reached.
+      crash: what may be the reason of a crash.
     """
 
     bytes: Optional[int] = None
     seconds: Optional[float] = None
     advice: str = "damaged, or made to do harm?"
+    crash: str = "damaged, or made to do harm?"
 
 
 def limits_of_files(graph: int = 0, values: int = 0) -> Limits:
@@ -62,20 +64,21 @@ def limits_of_files(graph: int = 0, values: int = 0) -> Limits:
     return Limits((3 << 29) + 64 * graph + 12 * values, 60.0 + 300.0 * (graph + values) / (1 << 20))
 
 
-def limits_of_runs(graph: int, values: int, advice: str) -> Limits:
+def limits_of_runs(graph: int, values: int, advice: str, crash: str = Limits().crash) -> Limits:
     """Returns the limits of work that also runs a graph: its memory and time follow the data, and not the files.
 
     Args:
       graph: size of the graph file in bytes.
       values: size of a checkpoint in bytes.
       advice: how the work may need less.
+      crash: what may be the reason of a crash.
 
     Returns:
       The limits: at least half of the machine's memory, and an hour.
     """
     files = limits_of_files(graph, values)
     most = max(files.bytes or 0, memory.total_bytes() // 2)
-    return Limits(most, max(files.seconds or 0.0, 3600.0), f"damaged, or larger than this machine; {advice}")
+    return Limits(most, max(files.seconds or 0.0, 3600.0), f"damaged, or larger than this machine; {advice}", crash)
 
 
 def run_isolated(work: Callable[[], int], subject: str, limits: Limits = Limits()) -> int:  # noqa: B008  immutable
@@ -218,7 +221,7 @@ def _exit_status(status: int, watch: _Watch, subject: str) -> int:
         )
     if number in _CRASHES:
         name = signal.Signals(number).name
-        raise InputError(f"{subject}: TensorFlow crashes on it ({name}); damaged, or made to do harm?")
+        raise InputError(f"{subject}: TensorFlow crashes on it ({name}); {watch.limits.crash}")
     return 128 + number
 
 

@@ -63,6 +63,13 @@ def test_a_crash_is_one_line(number):
     )
 
 
+def test_work_on_made_up_data_names_them_as_a_reason_of_a_crash():
+    process = run(f"{LAST_WORDS}\nos.kill(os.getpid(), {int(signal.SIGABRT)})", "crash='give --data'")
+    assert process.stderr == "error: graph file: 'x': TensorFlow crashes on it (SIGABRT); give --data\n"
+    assert isolation.limits_of_runs(1, 0, "less", "give --data").crash == "give --data"
+    assert isolation.limits_of_runs(1, 0, "less").crash == isolation.limits_of_files().crash
+
+
 def test_memory_and_time_have_limits_with_a_reason():
     process = run("hold = b'x' * (1 << 30); signal.pause()", "bytes=200 << 20")
     assert process.returncode == 2 and "it needs more than 0.2 GiB of memory" in process.stderr
