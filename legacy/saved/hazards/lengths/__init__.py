@@ -5,6 +5,7 @@ May import the basics of hazards and facts; the search of hazards imports this f
 
 from legacy.saved.hazards.lengths import (
     causal_convolutions,
+    cell_results,
     cell_states,
     convolutions,
     counted_padding,
@@ -24,6 +25,7 @@ from legacy.saved.hazards.lengths import (
 
 #: Checks of the graph alone, in the order of the page.
 GRAPH_CHECKS = (
+    cell_results.cells_for_logits,
     counted_padding.attended_padding,
     counted_padding.attended_by_other_lengths,
     counted_padding.averaged_padding,
