@@ -12,18 +12,14 @@ import itertools
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from legacy.saved.analysis.order.behind_branches import order_behind_branches
 from legacy.saved.analysis.order.chosen_order import ChosenOrder
 from legacy.saved.analysis.order.copies import copy_before
 from legacy.saved.analysis.order.meant_order import MeantOrder
 from legacy.saved.analysis.order.race_choices import AS_MEANT, RaceChoices
 from legacy.saved.analysis.order.step_flow import StepFlow
 from legacy.saved.graph import op_types
-from legacy.saved.graph.conditions import (
-    after_the_branch,
-    enclosing_conditions,
-    exclude_each_other,
-    predicates_of,
-)
+from legacy.saved.graph.conditions import exclude_each_other
 from legacy.saved.graph.variables import VariableUses
 from legacy.saved.runs.carried_state import carrying_node
 from workloads.lifted.graph import ENTERS, EXITS, Graph
@@ -80,10 +76,9 @@ def order_step(
     frames = graph.frames()
     # A control edge may not leave a loop: only an Exit does.
     dependencies = [dependency for dependency in ordering.dependencies if not frames & set(dependency)]
-    behind = list(dict.fromkeys(_out_of_branch(graph, members, dependency) for dependency in dependencies))
     try:
-        final, dependencies = graph.order(members, behind), behind
-    except ValueError:  # two branches that wait for each other's parts cannot wait for each other's ends
+        final, dependencies = order_behind_branches(graph, members, dependencies)
+    except ValueError:  # told of the dependencies as they are
         final = _final_order(graph, members, dependencies)
     effects = [name for name in final if name in state.writes]
     return Order(effects, ordering.versions, dependencies, ordering.races)
@@ -99,21 +94,6 @@ def _final_order(graph: Graph, members: set[str], dependencies: list[ControlDepe
         return graph.order(members, dependencies)
     except ValueError as error:
         raise InputError(f"graph file: no order of reads and updates around {str(error)!r} satisfies the graph")
-
-
-def _out_of_branch(graph: Graph, members: set[str], dependency: ControlDependency) -> ControlDependency:
-    """Returns a control dependency that holds too where a `cond` does not run its first node.
-
-    It comes from behind the `cond`, unless its second node is in the same branch or leads there.
-    """
-    before, after = dependency
-    in_branch = before in graph.branches() or enclosing_conditions(graph, before)  # also behind a `cond` inside of one
-    if not in_branch or predicates_of(graph, before) & predicates_of(graph, after):
-        return dependency
-    behind = after_the_branch(graph, before)
-    if behind is None or behind not in members or after in graph.ancestors([behind]):
-        return dependency
-    return ControlDependency(behind, after)
 
 
 class _Ordering:

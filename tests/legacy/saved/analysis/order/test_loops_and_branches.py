@@ -200,3 +200,24 @@ def test_an_update_waits_for_a_nested_branch_behind_the_outer_one():
         writes={"update": ["v"]},
     )
     assert order.dependencies == [("merge", "update")]
+
+
+#: A third branch beside the crossed ones, whose read an update waits for that no branch has.
+BESIDE_CROSSED = (
+    CROSSED
+    + """
+    r = Placeholder()
+    u = VariableV2()
+    switch_r = Switch(x, r)
+    read_u = Mul(switch_r:1, u)
+    end_r = Merge(switch_r, read_u)
+    set_u = AssignAdd(u, x)
+    """
+)
+
+
+def test_only_dependencies_that_close_a_cycle_come_from_inside_of_their_branches():
+    """From the read, the update beside the branches would not run where the third branch is not taken."""
+    reads = {"read_v": ["v"], "read_w": ["w"], "read_u": ["u"]}
+    order = ordered(BESIDE_CROSSED, reads, {"set_v": ["v"], "set_w": ["w"], "set_u": ["u"]})
+    assert set(order.dependencies) == {("read_v", "set_v"), ("read_w", "set_w"), ("end_r", "set_u")}
