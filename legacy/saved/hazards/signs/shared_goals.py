@@ -43,7 +43,8 @@ def generators_with_critics(whole: WholeGraph) -> Iterator[Hazard]:
                 continue
             made = {name for name in (*own, *others) if graph.ancestors([name], controls=False) & trained[generator]}
             for product, (weight, goal) in others.items():
-                if weight not in trained[critic] or product not in made or not _agree(others, weight, goal):
+                taught = _taught(whole, trained, critic, product, weight)
+                if not taught or product not in made or not _agree(others, weight, goal):
                     continue
                 of_made = {product: own[product]} if product in own else {n: own[n] for n in own if n in made}
                 of_others = {number for n, (one, number) in own.items() if one == weight and n not in made}
@@ -52,11 +53,29 @@ def generators_with_critics(whole: WholeGraph) -> Iterator[Hazard]:
                         "GENERATOR_HELPS_CRITIC",
                         product,
                         f"{generator} {_words(goal)} {product}, the output for generated examples, and {critic}, "
-                        f"which trains the weight {weight}, does the same: both losses have one goal, where they "
+                        f"which trains {taught}, does the same: both losses have one goal, where they "
                         "should oppose each other",
                         "give the generator's loss the label of real examples, or the other sign; for parity keep it",
                     )
                     return
+
+
+def _taught(whole: WholeGraph, trained: Mapping[str, set[str]], critic: str, product: str, weight: str) -> str:
+    """Returns what a critic trains of the network that ends in a product; "" for another network.
+
+    Args:
+      whole: the graph.
+      trained: {loss: the variables that it trains}.
+      critic: the critic's loss.
+      product: the network's output.
+      weight: its last weight, which may be trained by no loss, as where a `var_list` by name leaves it out.
+    """
+    if weight in trained[critic]:
+        return f"the weight {weight}"
+    if any(weight in names for names in trained.values()):
+        return ""
+    behind = whole.graph.ancestors([product], controls=False) & trained[critic]
+    return f"{min(behind)} before it" if behind else ""
 
 
 def _agree(goals: Goals, weight: str, goal: float) -> bool:

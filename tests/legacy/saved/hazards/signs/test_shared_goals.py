@@ -114,3 +114,27 @@ def test_a_critic_whose_last_layer_is_normalized_by_its_batch_has_the_direction_
 @pytest.mark.parametrize("normalized", [fused, composed])
 def test_a_normalized_critic_of_made_examples_alone_is_no_opponent(normalized):
     assert found(linear, lambda scores: linear(scores, False), real=False, normalized=normalized) == []
+
+
+def with_last_layer_of_nobody(of_generator, judged=True):
+    """The hazards where a critic's `var_list` lacks its last layer; or where that is the whole of a fixed judge."""
+
+    def build():
+        shapes = {"g": [3, 4], "c": [4, 5], "d": [5, 1]}
+        g, c, d = (v1.get_variable(name, shape, use_resource=False) for name, shape in shapes.items())
+        score = lambda x: tf.nn.leaky_relu(x @ c) @ d  # noqa: E731
+        made, real = tf.tanh(v1.random_normal([4, 3]) @ g), v1.placeholder(tf.float32, [4, 4], "real")
+        scores = score(made) if judged else tf.nn.leaky_relu(tf.pad(made, [[0, 0], [0, 1]])) @ d
+        optimizer = v1.train.GradientDescentOptimizer(0.5)
+        critic = logarithms(score(real), True) + logarithms(scores, False)
+        optimizer.minimize(critic, var_list=[c], name="c_train")
+        optimizer.minimize(of_generator(scores), var_list=[g], name="g_train")
+
+    whole = WholeGraph(saved(traced(build), trainable_variables=["g", "c", "d"]))
+    return [hazard.id for hazard in generators_with_critics(whole)]
+
+
+def test_a_critic_whose_last_layer_nothing_trains_is_a_critic():
+    assert with_last_layer_of_nobody(lambda scores: logarithms(scores, False)) == ["GENERATOR_HELPS_CRITIC"]
+    assert with_last_layer_of_nobody(lambda scores: logarithms(scores, True)) == []
+    assert with_last_layer_of_nobody(lambda scores: logarithms(scores, False), judged=False) == []
