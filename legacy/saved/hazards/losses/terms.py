@@ -23,6 +23,8 @@ from workloads.support.wording import FEW, counted, listed
 COPIES = ("Identity", "Reshape", "Squeeze", "ExpandDims")
 #: Relative difference within which a number is whole.
 TOLERANCE = 1e-5
+#: Most examples that a batch of open size is taken to have: one over a larger number is a weight.
+MOST_EXAMPLES = 1 << 16
 
 
 def repeated_terms(whole: WholeGraph) -> Iterator[Hazard]:
@@ -47,7 +49,7 @@ def sums_beside_means(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds a loss of a mean over examples and of a sum over them that no multiple of their number divides."""
     for phase in found.plan.phases:
         loss = next((parse_tensor_name(name).node for name in phase.losses[:1]), "")
-        weights = linear_weights(whole, loss) if loss in whole.graph.nodes and found.plan.batch else {}
+        weights = linear_weights(whole, loss) if loss in whole.graph.nodes else {}
         terms = {name: weight for name, weight in weights.items() if name in whole.data and weight}
         terms = {name: weight for name, weight in terms.items() if not list(linear_inputs(whole, name))}
         means = [name for name in terms if _is_mean(whole, name)]
@@ -58,12 +60,16 @@ def sums_beside_means(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             yield Hazard(
                 "SUM_BESIDE_MEAN",
                 sums[0],
-                f"{loss} adds {sums[0]}, a sum over the {found.plan.batch} examples of a tower, times "
+                f"{loss} adds {sums[0]}, a sum over {_examples(found.plan.batch)}, times "
                 f"{terms[sums[0]]:.4g}, to {means[0]}, a mean: with another batch of a replica it has another weight",
                 "divide it by the number of examples, and multiply its weight by the old number; for parity keep the "
                 "batch of a replica, or this weight",
             )
             return
+
+
+def _examples(batch: int | None) -> str:
+    return f"the {batch} examples of a tower" if batch else "all rows of a batch, which takes any number"
 
 
 def _is_mean(whole: WholeGraph, name: str) -> bool:
@@ -91,15 +97,35 @@ def _is_sum(whole: WholeGraph, found: Analysis, growth: Growth, name: str) -> bo
 def _divided_by_examples(whole: WholeGraph, found: Analysis, names: Collection[str]) -> set[str]:
     """The linear parts of nodes that divide by a multiple of a tower's number of examples, or by half of one.
 
-    Bits, as per pixel, are natural logarithms that are divided by log(2) besides.
+    Bits, as per pixel, are natural logarithms that are divided by log(2) besides. Where a batch may have any number of
+    examples, whatever may be one divides.
     """
-    divided, batch = set(), found.plan.batch or 1
+    divided, batch = set(), found.plan.batch
     for name in names:
         factor = constant_factor(whole, name)
         number = 1 / abs(factor[1]) if factor is not None and factor[1] else 0.0
-        if any(_counts(times / batch) for times in (number, number / math.log(2))):
+        numbers = (number, number / math.log(2))
+        if batch and any(_counts(times / batch) for times in numbers):
             divided |= set(linear_weights(whole, name))
+        elif not batch and number:
+            parts = {part: _size_of_example(whole, found, part) for part in linear_weights(whole, name)}
+            divided |= {part for part, size in parts.items() if any(_may_count(times, size) for times in numbers)}
     return divided
+
+
+def _size_of_example(whole: WholeGraph, found: Analysis, name: str) -> int:
+    """How many numbers of each example a node reduces; 0 where that is not known."""
+    inputs = whole.graph.inputs(name)
+    shape = found.context.imported.shape(*inputs[0]) if inputs else None
+    return math.prod(size or 0 for size in shape[1:]) if shape else 0
+
+
+def _may_count(number: float, size: int) -> bool:
+    """Whether a number may be that of the examples of a batch of open size, or of all their numbers."""
+    whole = round(number)
+    if whole < 2 or abs(number - whole) > TOLERANCE * number:
+        return False
+    return whole <= MOST_EXAMPLES or not size or (whole % size == 0 and whole // size <= MOST_EXAMPLES)
 
 
 def _counts(times: float) -> bool:

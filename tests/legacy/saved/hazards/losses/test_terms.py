@@ -92,10 +92,10 @@ def test_a_term_that_is_computed_again_is_named(second, count):
     assert minimized.found(repeated_terms, total) == ["TERM_REPEATED"] * count
 
 
-def sums_in(make_loss):
+def sums_in(make_loss, batch=8):
     def build():
         w = v1.get_variable("w", [4, 3], use_resource=False)
-        errors = v1.placeholder(tf.float32, [8, 4], "x") @ w
+        errors = v1.placeholder(tf.float32, [batch, 4], "x") @ w
         v1.train.GradientDescentOptimizer(0.5).minimize(make_loss(errors, w), name="train")
 
     graph = saved(traced(build), trainable_variables=["w"])
@@ -105,6 +105,11 @@ def sums_in(make_loss):
 
 def mean(errors):
     return tf.reduce_mean(tf.abs(errors))
+
+
+def mean_of_one(number):
+    """As `tf.reduce_mean` of a scalar was written."""
+    return tf.reduce_mean(number, axis=tf.constant([], tf.int32))
 
 
 def units(errors):
@@ -143,6 +148,34 @@ def test_a_sum_over_examples_beside_a_mean_is_named(make_loss):
 )
 def test_divided_sums_and_those_of_weights_or_of_means_are_not(make_loss):
     assert sums_in(make_loss) == []
+
+
+@pytest.mark.parametrize(
+    "make_loss",
+    [
+        lambda errors, w: mean(errors) + tf.reduce_sum(tf.exp(errors)),
+        lambda errors, w: mean(errors) + 1e-7 * mean_of_one(tf.reduce_sum(tf.square(errors))),
+    ],
+)
+def test_a_sum_over_a_batch_of_any_size_beside_a_mean_is_named(make_loss):
+    assert sums_in(make_loss, batch=None) == ["SUM_BESIDE_MEAN"]
+
+
+@pytest.mark.parametrize(
+    "make_loss",
+    [
+        lambda errors, w: mean(errors) + tf.reduce_sum(tf.exp(errors)) / 64.0,
+        lambda errors, w: mean(errors) + 0.5 * tf.reduce_sum(tf.exp(errors)) / 64.0,
+        lambda errors, w: mean(errors) + tf.reduce_sum(tf.exp(errors)) / (3 * 60000.0),
+        lambda errors, w: mean(errors) + 0.01 * tf.nn.l2_loss(errors),  # it may be one over the size of the batch
+        lambda errors, w: mean(errors) + tf.reduce_sum(tf.exp(errors)) / tf.cast(tf.shape(errors)[0], tf.float32),
+        lambda errors, w: mean(errors) + tf.reduce_mean(tf.reduce_sum(tf.exp(errors), 1)),
+        lambda errors, w: mean(errors) + tf.reduce_sum(tf.square(tf.reduce_mean(errors, 0))),
+        lambda errors, w: mean(errors) + 1e-7 * tf.nn.l2_loss(w),
+    ],
+)
+def test_of_a_batch_of_any_size_a_sum_that_may_be_divided_by_its_number_is_not(make_loss):
+    assert sums_in(make_loss, batch=None) == []
 
 
 @pytest.mark.parametrize("is_in_loss, count", [(False, 0), (True, 1)])
