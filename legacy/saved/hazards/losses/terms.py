@@ -6,6 +6,8 @@ import collections
 import math
 from collections.abc import Collection, Iterator
 
+import numpy as np
+
 from legacy.saved.analysis.analyse import Analysis
 from legacy.saved.analysis.reduction.growth import Growth
 from legacy.saved.facts.basics.whole_graph import WholeGraph, scalar_constant
@@ -114,10 +116,10 @@ def _divided_by_examples(whole: WholeGraph, found: Analysis, names: Collection[s
 
 
 def _size_of_example(whole: WholeGraph, found: Analysis, name: str) -> int:
-    """How many numbers of each example a node reduces; 0 where that is not known."""
+    """The number of numbers of each example that a node reduces; 0 where that is not known."""
     inputs = whole.graph.inputs(name)
     shape = found.context.imported.shape(*inputs[0]) if inputs else None
-    return math.prod(size or 0 for size in shape[1:]) if shape else 0
+    return int(np.prod([size or 0 for size in shape[1:]])) if shape else 0
 
 
 def _may_count(number: float, size: int) -> bool:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from legacy.saved.analysis.order.behind_branches import order_behind_branches
 from legacy.saved.analysis.order.ordering import _final_order
 from tests.legacy.saved.analysis.order.ordered import ordered
 from tests.legacy.saved.graphs import graph_of
@@ -221,3 +222,9 @@ def test_only_dependencies_that_close_a_cycle_come_from_inside_of_their_branches
     reads = {"read_v": ["v"], "read_w": ["w"], "read_u": ["u"]}
     order = ordered(BESIDE_CROSSED, reads, {"set_v": ["v"], "set_w": ["w"], "set_u": ["u"]})
     assert set(order.dependencies) == {("read_v", "set_v"), ("read_w", "set_w"), ("end_r", "set_u")}
+
+
+def test_a_cycle_that_no_branch_closes_is_an_error():
+    graph = graph_of("x = Placeholder()\n read = Neg(x)\n update = Assign(x, read)")
+    with pytest.raises(ValueError):
+        order_behind_branches(graph, set(graph.nodes), [ControlDependency("update", "read")])
