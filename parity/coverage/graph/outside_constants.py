@@ -13,13 +13,17 @@ from workloads.lifted.graph import Graph
 #: Suffix of the name of a constant that was moved out of its loop, its branches, or its control dependencies.
 OUTSIDE = "/outside"
 
+#: Suffix of the name of the Enter that brings such a constant into its loop.
+_INTO_LOOP = f"{OUTSIDE}/into_loop"
+
 
 def with_constants_outside(graph_def: tf.compat.v1.GraphDef) -> tf.compat.v1.GraphDef:
     """Moves constants out of the loops and branches that they are in, and out of control dependencies.
 
-    A session cannot be given a tensor inside of a loop. An Enter takes the constant's place and name there, and brings
-    in the value of a constant outside, called as the one inside with `OUTSIDE` added. A constant in a loop that is
-    itself inside of another stays where it is.
+    A session cannot be given a tensor inside of a loop. An Enter brings in the value of a constant outside, called as
+    the one inside with `OUTSIDE` added, and an Identity takes the constant's place and name, which waits for what the
+    constant waited for: an Enter has its value in each iteration, and where that is the next iteration's, the loop
+    would never end. A constant in a loop that is itself inside of another stays where it is.
 
     A constant that is given does not wait for the ops that it depends on: where an increment of the step counter waits
     for the update, these would not run, and in a branch of a `cond` the result would be the constant's whichever branch
@@ -46,7 +50,8 @@ def with_constants_outside(graph_def: tf.compat.v1.GraphDef) -> tf.compat.v1.Gra
         if node.name in frames:
             enter = enter_of_only_loop(graph, node.name) if floating else None
             if enter is not None:
-                _make_enter(node, _value_outside(moved, node, branches), graph.nodes[enter])
+                value = _value_outside(moved, node, branches)
+                _make_identity(node, _value_in_loop(moved, node, value, graph.nodes[enter]))
         elif node.input and (floating or _is_number(node)):
             _make_identity(node, _value_outside(moved, node, branches))
     return moved
@@ -99,13 +104,13 @@ def _make_identity(node: tf.compat.v1.NodeDef, value: str) -> None:
     node.attr["T"].type = dtype
 
 
-def _make_enter(node: tf.compat.v1.NodeDef, value: str, like: tf.compat.v1.NodeDef) -> None:
-    """Turns a constant's node into one that brings the value of a tensor into the loop of an Enter."""
-    dtype = node.attr["dtype"].type
-    node.attr.clear()
-    node.op = "Enter"
-    node.input[:] = [value]
-    node.attr["T"].type = dtype
-    node.attr["is_constant"].b = True
+def _value_in_loop(
+    graph_def: tf.compat.v1.GraphDef, node: tf.compat.v1.NodeDef, value: str, like: tf.compat.v1.NodeDef
+) -> str:
+    """Adds an Enter that brings a constant's value into the loop of another Enter; returns its name."""
+    enter = graph_def.node.add(name=node.name + _INTO_LOOP, op="Enter", input=[value], device=node.device)
+    enter.attr["T"].type = node.attr["dtype"].type
+    enter.attr["is_constant"].b = True
     for name in ("frame_name", "parallel_iterations"):
-        node.attr[name].CopyFrom(like.attr[name])
+        enter.attr[name].CopyFrom(like.attr[name])
+    return enter.name

@@ -10,14 +10,14 @@ from workloads.lifted.graph import Graph
 v1 = tf.compat.v1
 
 
-def powers():
-    """A graph of 3 * 2 * 2 * 2, whose factor 2 is a constant inside of a loop."""
+def powers(body=lambda value, factor: value * factor):
+    """A graph of 3 * 2 * 2 * 2, whose factor 2 is a constant inside of a loop; or of another body of the loop."""
     with v1.Graph().as_default() as graph:
         v1.disable_control_flow_v2()
         try:
             _, power = v1.while_loop(
                 lambda turn, _: turn < 3,
-                lambda turn, value: (turn + 1, value * tf.constant(2.0, name="factor")),
+                lambda turn, value: (turn + 1, body(value, tf.constant(2.0, name="factor"))),
                 (tf.constant(0), tf.constant(3.0)),
             )
         finally:
@@ -39,7 +39,18 @@ def test_a_constant_of_a_loop_can_be_given_another_value_outside():
     after = with_constants_outside(before)
     assert run(after, {}) == run(before, {}) == 24.0
     assert run(after, {f"while/factor{OUTSIDE}:0": np.float32(4.0)}) == 192.0
-    assert {node.name for node in after.node} - {node.name for node in before.node} == {f"while/factor{OUTSIDE}"}
+    added = {node.name for node in after.node} - {node.name for node in before.node}
+    assert added == {f"while/factor{OUTSIDE}", f"while/factor{OUTSIDE}/into_loop"}
+
+
+def test_a_constant_that_is_the_next_iterations_value_still_ends_with_the_loop():
+    before = powers(lambda value, factor: factor)
+    after = with_constants_outside(before)
+    nodes = {node.name: node for node in after.node}
+    waits = [list(nodes[name].input) for name in ("while/factor", "while/NextIteration_1")]
+    assert waits == [[f"while/factor{OUTSIDE}/into_loop", "^while/Identity"], ["while/factor"]]
+    assert run(after, {}) == run(before, {}) == 2.0
+    assert run(after, {f"while/factor{OUTSIDE}:0": np.float32(4.0)}) == 4.0
 
 
 def counted_after_an_update(value):
