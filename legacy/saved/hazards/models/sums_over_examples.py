@@ -50,7 +50,7 @@ def means_of_one_number(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
 
     A loss that a constant or a number of the data divides besides may count the examples there.
     """
-    graph, made = found.cut.graph, made_by_weights(whole)
+    graph, made = whole.graph, made_by_weights(whole)
     for target in minimized_targets(whole):
         weights = linear_weights(whole, target)
         for name in [name for name in weights if graph.type(name) == "Mean" and reduces_nothing(graph, name)]:
@@ -58,7 +58,7 @@ def means_of_one_number(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 continue
             own = linear_weights(whole, name)
             sums = [one for one in own if one in made and one in whole.data and not _may_count_examples(own[one])]
-            added = next((one for one in sums if _adds_up_examples(found, one)), None)
+            added = next((one for one in sums if _adds_up_examples(whole, found, one)), None)
             if added is not None:
                 yield Hazard(
                     "MEAN_OF_ONE_NUMBER",
@@ -70,9 +70,9 @@ def means_of_one_number(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 return
 
 
-def _adds_up_examples(found: Analysis, name: str) -> bool:
+def _adds_up_examples(whole: WholeGraph, found: Analysis, name: str) -> bool:
     """Whether a node is the sum of all elements of a tensor whose first dimension is that of the examples."""
-    graph, imported = found.cut.graph, found.context.imported
+    graph, imported = whole.graph, found.context.imported
     if graph.type(name) != "Sum" or imported.shape(name) != ():
         return False
     shape = imported.shape(*graph.inputs(name)[0])

@@ -7,6 +7,8 @@ import tensorflow as tf
 from legacy.saved.hazards.models.sums_over_examples import likelihoods_over_examples, means_of_one_number
 from tests.legacy.saved.hazards.minimized import fed, found_by_analysis, variable
 
+v1 = tf.compat.v1
+
 
 @pytest.mark.parametrize(
     "axis, pairs, count",
@@ -46,3 +48,13 @@ def test_a_mean_of_a_sum_of_all_elements_is_named(rows, total, count):
         return total(tf.square(fed("x", rows, 4) @ w), w)
 
     assert found_by_analysis(means_of_one_number, loss) == ["MEAN_OF_ONE_NUMBER"] * count
+
+
+def test_a_loss_that_another_train_op_minimizes_is_left_to_its_own_page():
+    def loss():
+        w = variable("w", 4, 5)
+        x = tf.square(fed("x", None, 4) @ w)
+        v1.train.GradientDescentOptimizer(0.5).minimize(mean_of_scalar(tf.reduce_sum(x)), name="other")
+        return tf.reduce_mean(x)
+
+    assert found_by_analysis(means_of_one_number, loss) == []
