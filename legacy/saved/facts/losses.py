@@ -44,7 +44,6 @@ def loss_rows(analysed: AnalysedStep) -> list[dict[str, str]]:
             others += _penalties_of_later_towers(analysed, phase) + _separate_penalties(analysed, phase)
             found = [(tensor, text), *terms, *others, *_terms_of_other_weights(analysed, phase)]
             rows += [{"train op": phase.train_op, "term": name, "is": is_} for name, is_ in found]
-        rows += [] if phase.losses else _rows_of_lone_tower(analysed, phase)
         rows += [
             {
                 "train op": phase.train_op,
@@ -80,7 +79,7 @@ def _owner_of_loss(analysed: AnalysedStep) -> str:
 def _losses_of_one_tower(analysed: AnalysedStep, phase: Phase) -> list[tuple[str, str]]:
     """(loss, the tower that alone differentiates it) of each loss that the other towers have no like of."""
     graph, tower_of = analysed.graph, analysed.context.towers.tower_of
-    targets = differentiated(graph, graph.ancestors([phase.train_op]))
+    targets = differentiated(graph, graph.ancestors([phase.train_op])) if phase.losses else []
     losses = [without_zero(graph, TensorId(name, 0)) for name in targets if tower_of(name) is not None]
     known = {parse_tensor_name(loss).node for row in [phase.losses, *phase.other_losses] for loss in row}
     return [
@@ -88,17 +87,6 @@ def _losses_of_one_tower(analysed: AnalysedStep, phase: Phase) -> list[tuple[str
         for loss in losses
         if loss.node not in known and not phase.shared_loss
     ]
-
-
-def _rows_of_lone_tower(analysed: AnalysedStep, phase: Phase) -> list[dict[str, str]]:
-    """The losses of a train op that differentiates one tower's alone, as where every tower has an optimizer."""
-    if not sum(map(bool, phase.gradients)) == 1 < analysed.plan.towers:
-        return []
-    found = []
-    for loss, text in _losses_of_one_tower(analysed, phase):
-        terms = terms_of_sum(analysed.graph, parse_tensor_name(loss)[0])
-        found += [(loss, text), *((term, _term_text(analysed, term)) for term in terms)]
-    return [{"train op": phase.train_op, "term": name, "is": text} for name, text in found]
 
 
 def _penalties_of_later_towers(analysed: AnalysedStep, phase: Phase) -> list[tuple[str, str]]:

@@ -172,7 +172,7 @@ def test_the_losses_of_train_ops_that_each_differentiate_one_towers_are_told(by_
     for turn in range(2):
         told = [term for train_op, term in found if train_op == f"train_{turn}"]
         tower = 0 if by_all else turn
-        own = "the loss of the first tower" if by_all else f"a loss that tower {turn} alone differentiates"
+        own = "the loss of the first tower" if by_all else f"the loss of tower {turn}, which alone is differentiated"
         assert found[f"train_{turn}", f"tower_{tower}/loss:0"] == own
         assert len(told) == 3  # its data term and its regularizer as well
     assert len(losses) == 6
