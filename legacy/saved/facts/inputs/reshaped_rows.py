@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
 from legacy.saved.facts.basics.analysed_step import AnalysedStep
 from legacy.saved.graph import op_types
-from workloads.lifted.graph import TensorId, Use, parse_tensor_name
+from workloads.lifted.graph import SWITCHES, TensorId, Use, parse_tensor_name
 
 #: Ops of one result that has a row for each row of their first input, whatever that is; and those of any input.
-_OF_FIRST = ("BiasAdd", "MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D", *op_types.CONVOLUTIONS)
+_OF_FIRST = (
+    *("BiasAdd", "MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D", *op_types.CONVOLUTIONS),
+    *("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"),
+)
 _ACTIVATIONS = ("Relu", "Relu6", "LeakyRelu", "Elu", "Selu", "Tanh", "Sigmoid", "Softplus")
-_OF_ANY = ("Square", "Abs", "Neg", *_ACTIVATIONS, *op_types.COPIES, *op_types.ARITHMETIC)
+_OF_ANY = ("Square", "Abs", "Neg", *_ACTIVATIONS, "Merge", *op_types.COPIES, *op_types.ARITHMETIC)
 
 
 def rows_of_reshapes(analysed: AnalysedStep) -> int | None:
@@ -47,9 +50,29 @@ def _rows(analysed: AnalysedStep, given: TensorId) -> Iterator[int]:
                 number = int(np.prod(sizes)) if sizes is not None and sizes.size and sizes.min() > 0 else 0
                 if number and elements and not number % elements:
                     yield number // elements
-            further = [one for one in _with_a_row_of_each(analysed, use) if one not in seen]
+            is_same = graph.type(use.node) == "Reshape" and _keeps_rows(analysed, use, elements, seen)
+            results = [TensorId(use.node, 0)] if is_same else _with_a_row_of_each(analysed, use)
+            further = [one for one in results if one not in seen]
             todo += further
             seen.update(further)
+
+
+def _keeps_rows(analysed: AnalysedStep, use: Use, elements: int, seen: Collection[TensorId]) -> bool:
+    """Whether a reshape leaves rows apart, as batch normalization's to images of one pixel, and back to what it took.
+
+    Args:
+      analysed: the training step.
+      use: of what is reshaped.
+      elements: of one row; 0 where it is not known.
+      seen: tensors that have a row for each of the input's.
+    """
+    sizes = analysed.graph.inputs(use.node)[1]
+    if use.position:
+        return False
+    if analysed.graph.type(sizes.node) == "Shape":
+        return analysed.graph.inputs(sizes.node)[0] in seen
+    constant = analysed.imported.constant(*sizes)
+    return constant is not None and constant.size > 0 and constant[0] == -1 and np.prod(constant[1:]) == elements > 0
 
 
 def _with_a_row_of_each(analysed: AnalysedStep, use: Use) -> list[TensorId]:
@@ -58,6 +81,8 @@ def _with_a_row_of_each(analysed: AnalysedStep, use: Use) -> list[TensorId]:
     kind, attributes = graph.type(name), graph.nodes[name].attr
     if kind in _OF_ANY or (kind in _OF_FIRST and not use.position):
         return [TensorId(name, 0)]
+    if kind in SWITCHES and not use.position:
+        return [TensorId(name, 0), TensorId(name, 1)]
     if kind == "MatMul" and not use.position and not attributes["transpose_a"].b:
         return [TensorId(name, 0)]
     if kind == "StridedSlice" and not use.position:

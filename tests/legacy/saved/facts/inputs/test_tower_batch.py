@@ -1,10 +1,12 @@
 """The number of a tower's examples along another dimension than the first."""
 
+import functools
+
 import pytest
 import tensorflow as tf
 
 from legacy.saved.facts.inputs.tower_batch import batch_of_tower, examples_of_tower
-from tests.legacy.saved.facts.tower_pages import analysed_step, program, squares
+from tests.legacy.saved.facts.tower_pages import analysed_step, program, squares, variable
 
 v1 = tf.compat.v1
 
@@ -124,9 +126,21 @@ def joined(x):
     return tf.concat([blue - 103.9, green, red], 3)
 
 
+def normalized(x, columns=48):
+    """Batch normalization of rows, as contrib's fused one: as images of one pixel, in a branch."""
+    images = tf.reshape(variable("scale", 3) * x, [-1, 1, 1, columns])
+    one, zero = tf.ones([columns]), tf.zeros([columns])
+    batch_norm = functools.partial(tf.raw_ops.FusedBatchNorm, scale=one, offset=zero, mean=zero[:0], variance=zero[:0])
+    training = v1.placeholder_with_default(True, [])
+    merged = v1.cond(training, lambda: batch_norm(x=images).y, lambda: 2.0 * images)
+    return tf.reshape(merged, tf.shape(x))
+
+
 @pytest.mark.parametrize(
     "layer, sizes, text, number",
     [
+        (normalized, [8, 4, 3], "2, by the sizes of a reshape", 2),
+        (lambda x: normalized(x, 12), [8, 4, 3], "its inputs take any", None),  # four rows of each example
         (convolved, [8, 4, 3], "2, by the sizes of a reshape", 2),
         (lambda x: tf.nn.max_pool2d(convolved(x), 2, 2, "SAME"), [2, 2, 3], "1, by the sizes of a reshape", 1),
         (lambda x: convolved(joined(x)), [4, 4, 3], "1, by the sizes of a reshape", 1),
