@@ -11,6 +11,7 @@ from legacy.saved.facts.inputs.joined_rows import rows_of_joined
 from legacy.saved.facts.inputs.reshaped_rows import rows_of_reshapes
 from legacy.saved.facts.inputs.trained_rows import trained_rows
 from legacy.saved.graph import op_types
+from legacy.saved.graph.imported import ImportedGraph
 from legacy.saved.inputs.parts import (
     constant_part,
     dealt_dimension,
@@ -21,9 +22,12 @@ from legacy.saved.inputs.parts import (
 )
 from legacy.saved.inputs.rows_used import rows_used
 from legacy.saved.tower_search.batch_slices import SLICES
-from workloads.lifted.graph import parse_tensor_name
+from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan.step_inputs import Input
 from workloads.support.wording import counted
+
+#: Ops that make masks and lengths of numbers of words.
+_MEASURES = ("Cast", "Equal", "Greater", "NotEqual", "Sign")
 
 
 def batch_of_tower(analysed: AnalysedStep) -> str:
@@ -102,7 +106,29 @@ def _part_of_slices(analysed: AnalysedStep) -> int | None:
     cut = [equal_slices(analysed.graph, imported, tensor) for tensor in {tensor for row in rows for tensor in row}]
     # One tower that takes several parts, as where its losses are of some each, has the examples of all.
     parts = parts or {size * (number if analysed.plan.towers == 1 else 1) for size, number in filter(None, cut)}
-    return parts.pop() if len(parts) == 1 else None
+    return parts.pop() if len(parts) == 1 else None if parts else _first_rows(analysed)
+
+
+def _first_rows(analysed: AnalysedStep) -> int | None:
+    """The number of first rows, x[:4], that are all that towers take of inputs of any number of rows; else None.
+
+    What is only compared or cast besides is a mask, or made into lengths.
+    """
+    graph, imported, found = analysed.graph, analysed.imported, set[int | None]()
+    entries = [entry for entry in analysed.plan.inputs if entry.has_examples and entry.shape and not entry.shape[0]]
+    for tensor in {parse_tensor_name(name) for entry in entries for name in entry.tensors}:
+        users = [use.node for use in graph.users(tensor.node) if use.output == tensor.output]
+        slices = [name for name in users if graph.type(name) not in (*_MEASURES, *op_types.SHAPE_OPS)]
+        found |= {_rows_of_first_slice(graph, imported, name) for name in slices} or {None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _rows_of_first_slice(graph: Graph, imported: ImportedGraph, name: str) -> int | None:
+    """The rows of a slice from the first row on; None of any other node."""
+    begin = imported.constant(*graph.inputs(name)[1]) if graph.type(name) in op_types.SLICES else None
+    whole, part = (imported.shape(*graph.inputs(name)[0]), imported.shape(name)) if begin is not None else (None, None)
+    is_of_first = begin is not None and begin.size > 0 and begin[0] == 0
+    return part[0] if is_of_first and whole and part and len(part) == len(whole) else None
 
 
 def _rows_of_inputs(analysed: AnalysedStep) -> str:

@@ -155,3 +155,32 @@ def normalized(x, columns=48):
 def test_a_reshape_of_a_layer_to_constant_sizes_tells_the_examples(layer, sizes, text, number):
     analysed = analysed_step(lambda: program(reshaped_layer(layer, sizes)())())
     assert batch_of_tower(analysed) == text and examples_of_tower(analysed) == number
+
+
+def sliced_first(take):
+    """Words of any number of examples, of which each tower takes some, and masks of all of them."""
+
+    def inputs():
+        words = [v1.placeholder(tf.int32, [None, 6], name) for name in "ab"]
+
+        def loss(tower):
+            longest = tf.reduce_max(tf.reduce_sum(tf.cast(tf.cast(words[tower], tf.bool), tf.int32), 1))
+            return sum(squares(tf.gather(variable("table", 9, 3), part)) for part in take(words[tower], longest))
+
+        return loss
+
+    return inputs
+
+
+@pytest.mark.parametrize(
+    "take, text",
+    [
+        (lambda x, longest: [tf.slice(x, [0, 0], [4, longest])], "4, by the old graph's slices; its inputs take any"),
+        (lambda x, longest: [x[:4]], "4"),
+        (lambda x, longest: [x[:, :longest]], "its inputs take any"),
+        (lambda x, longest: [x[:4], x[4:]], "its inputs take any"),
+        (lambda x, longest: [x[:4], x], "its inputs take any"),
+    ],
+)
+def test_a_slice_of_the_first_rows_alone_tells_the_examples(take, text):
+    assert batch_of_tower(analysed_step(lambda: program(sliced_first(take)())())) == text
