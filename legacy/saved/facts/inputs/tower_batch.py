@@ -114,7 +114,8 @@ def _first_rows(analysed: AnalysedStep) -> int | None:
 
     What is only compared or cast besides is a mask, or made into lengths.
     """
-    graph, imported, found = analysed.graph, analysed.imported, set[int | None]()
+    graph, imported = analysed.graph, analysed.imported
+    found: set[int | None] = set()
     entries = [entry for entry in analysed.plan.inputs if entry.has_examples and entry.shape and not entry.shape[0]]
     for tensor in {parse_tensor_name(name) for entry in entries for name in entry.tensors}:
         users = [use.node for use in graph.users(tensor.node) if use.output == tensor.output]
