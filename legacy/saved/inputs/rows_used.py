@@ -22,7 +22,7 @@ def rows_used(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int | 
       None where that is not known.
     """
     shape = imported.shape(*tensor)
-    users = _users_of_values(graph, tensor)
+    users = users_of_values(graph, tensor)
     kept = [imported.shape(name, 0) for name in users if graph.type(name) in op_types.SLICES]
     if shape and len(kept) == len(users) == 1 and kept[0] and len(kept[0]) == len(shape):
         return kept[0][0]
@@ -40,12 +40,12 @@ def rows_needed(graph: Graph, imported: ImportedGraph, tensor: TensorId) -> int 
     Returns:
       The rows up to the end of the last slice; None where a use takes others, or where that is not known.
     """
-    ends = [_end_of_slice(graph, imported, name) for name in _users_of_values(graph, tensor)]
+    ends = [_end_of_slice(graph, imported, name) for name in users_of_values(graph, tensor)]
     return max((end for end in ends if end is not None), default=None) if None not in ends else None
 
 
-def _users_of_values(graph: Graph, tensor: TensorId) -> set[str]:
-    """The nodes that use a tensor, but for those that use its shape alone."""
+def users_of_values(graph: Graph, tensor: TensorId) -> set[str]:
+    """Returns the nodes that use a tensor, but for those that use its shape alone."""
     users = {use.node for use in graph.users(tensor.node) if use.output == tensor.output}
     return {name for name in users if graph.type(name) not in op_types.SHAPE_OPS and not _is_only_measured(graph, name)}
 

@@ -148,8 +148,7 @@ class ConstantIndex:
 
     def step_numbers(self) -> StepNumbers:
         """Returns the numbers through which changed constants of the step affect values that depend on data."""
-        run = self._graph.ancestors(self._program.train_nodes())
-        return StepNumbers(self._program, self._graph, _changing(self._graph, run))
+        return StepNumbers(self._program, self._graph, self._changing_nodes)
 
     def bounds(self) -> Iterator[GraphConstant]:
         """Yields the constants of the update that bound values of a step, such as the limit of a clipping."""
@@ -195,9 +194,7 @@ class ConstantIndex:
 
     def own_variables(self) -> OwnVariables:
         """Returns what finds the variables that constants alone reach."""
-        run = self._graph.ancestors(self._program.train_nodes())
-        changing = _changing(self._graph, run)
-        return OwnVariables(self._graph, run, changing, self._ends - changing)
+        return OwnVariables(self._graph, self._run, self._changing_nodes, self._ends - self._changing_nodes)
 
     def why_hidden(self, changed: Mapping[str, np.ndarray]) -> str:
         """Returns the reason why a change cannot matter, such as constants that hide it; "" if it may matter."""
@@ -226,16 +223,24 @@ class ConstantIndex:
         return self._graph.ancestors({parse_tensor_name(name).node for name in self._program.result_tensors()})
 
     @functools.cached_property
+    def _run(self) -> set[str]:
+        """Nodes that the steps run."""
+        return self._graph.ancestors(self._program.train_nodes())
+
+    @functools.cached_property
+    def _changing_nodes(self) -> set[str]:
+        """Those of them that change variables."""
+        return _changing(self._graph, self._run)
+
+    @functools.cached_property
     def _hidden(self) -> HiddenChanges:
-        run = self._graph.ancestors(self._program.train_nodes())
-        return HiddenChanges(self._graph, self._parts, run, self._ends)
+        return HiddenChanges(self._graph, self._parts, self._run, self._ends)
 
     @functools.cached_property
     def _ends(self) -> set[str]:
         """Nodes with values that are compared, or that change compared values."""
-        changing = _changing(self._graph, self._graph.ancestors(self._program.train_nodes()))
         shown = self._program.tower_tensors() + self._program.rate_tensors()
-        return changing | {parse_tensor_name(name).node for name in shown}
+        return self._changing_nodes | {parse_tensor_name(name).node for name in shown}
 
     def _ancestors_of_tensors(self, tensors: list[str]) -> set[str]:
         return self._graph.ancestors({parse_tensor_name(tensor).node for tensor in tensors}, controls=False)

@@ -20,7 +20,7 @@ from legacy.saved.inputs.parts import (
     is_time_first,
     split_dimension,
 )
-from legacy.saved.inputs.rows_used import rows_used
+from legacy.saved.inputs.rows_used import rows_used, users_of_values
 from legacy.saved.tower_search.batch_slices import SLICES
 from workloads.lifted.graph import Graph, parse_tensor_name
 from workloads.lifted.plan.step_inputs import Input
@@ -71,7 +71,7 @@ def examples_of_tower(analysed: AnalysedStep) -> int | None:
     if _unequal_parts(analysed) or _rows_of_inputs(analysed) or indexed_part(analysed):
         return None
     if analysed.plan.batch is None:
-        return _part_of_slices(analysed) or _part_of_dataset(analysed) or rows_of_reshapes(analysed)
+        return usual_batch(analysed)
     trained = trained_rows(analysed)
     return analysed.plan.batch if trained is None else trained.number or None
 
@@ -118,8 +118,7 @@ def _first_rows(analysed: AnalysedStep) -> int | None:
     found: set[int | None] = set()
     entries = [entry for entry in analysed.plan.inputs if entry.has_examples and entry.shape and not entry.shape[0]]
     for tensor in {parse_tensor_name(name) for entry in entries for name in entry.tensors}:
-        users = [use.node for use in graph.users(tensor.node) if use.output == tensor.output]
-        slices = [name for name in users if graph.type(name) not in (*_MEASURES, *op_types.SHAPE_OPS)]
+        slices = [name for name in users_of_values(graph, tensor) if graph.type(name) not in _MEASURES]
         found |= {_rows_of_first_slice(graph, imported, name) for name in slices} or {None}
     return found.pop() if len(found) == 1 else None
 

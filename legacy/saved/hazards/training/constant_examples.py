@@ -11,6 +11,8 @@ from legacy.saved.hazards.basics.constants import constant_array
 from legacy.saved.hazards.basics.hazard import Hazard
 from workloads.lifted.graph import parse_tensor_name
 
+_ADVICE = "a batch that Python makes while it builds the graph is a constant: give the port's step its batches"
+
 
 def no_input(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
     """Finds train ops whose examples are constants of the graph, since Python made them while it built the graph."""
@@ -23,7 +25,7 @@ def no_input(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
             queues[0],
             f"{queues[0]} holds constants of the graph alone, no more of them than a batch has: the examples are the "
             "same in every step",
-            "a batch that Python makes while it builds the graph is a constant: give the port's step its batches",
+            _ADVICE,
         )
     if taken:
         return
@@ -37,7 +39,7 @@ def no_input(whole: WholeGraph, found: Analysis) -> Iterator[Hazard]:
                 "NO_INPUT",
                 phase.train_op,
                 f"no data enter {phase.train_op}: its examples are constants of the graph, the same in every step",
-                "a batch that Python makes while it builds the graph is a constant: give the port's step its batches",
+                _ADVICE,
             )
 
 
